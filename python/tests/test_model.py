@@ -363,8 +363,8 @@ def assert_equal(read: Any, data: Any) -> None:
         parts = {original(part): getattr(read, part.name) for part in fields(read)}
         assert parts.keys() >= data.keys()
         for key, value in parts.items():
-            if key in data:
-                assert_equal(value, data[key])
+            if key in data or is_dataclass(value):
+                assert_equal(value, data.get(key, {}))
             else:
                 assert not value
     elif isinstance(read, dict):

@@ -52,8 +52,8 @@ def assert_equal(read: Any, data: Any, path: str = "") -> None:
         parts = {part.metadata.get("name", part.name): getattr(read, part.name) for part in fields(read)}
         assert parts.keys() >= data.keys(), path
         for key, value in parts.items():
-            if key in data:
-                assert_equal(value, data[key], f"{path}.{key}")
+            if key in data or is_dataclass(value):
+                assert_equal(value, data.get(key, {}), f"{path}.{key}")
             else:
                 assert not value, f"{path}.{key}"
     elif isinstance(read, Mapping):
