@@ -169,45 +169,40 @@ impl ForwardingTable {
     /// The port through which a packet leaves at `now`; [`LOCAL`] or [`NO_ROUTE`] if it is not a port of the node.
     #[inline]
     pub(crate) fn port(&mut self, packet: &Packet, now: Instant) -> u32 {
-        let Some(to) = self.destinations.get(packet.destination.0 as usize) else {
-            return self.other(packet, NO_ROUTE, now);
-        };
-        if to.gateway == self.number {
-            return to.port;
-        }
-        match self.by_prefix.get(to.prefix as usize) {
-            Some(&port) if port < SETS => port,
-            Some(&set) => self.other(packet, set, now),
-            None => self.by_page(packet, to.prefix, now),
-        }
-    }
-
-    /// The port by the page of a prefix.
-    #[inline(never)]
-    fn by_page(&mut self, packet: &Packet, prefix: u32, now: Instant) -> u32 {
-        match self.paged.as_ref().map_or(NO_ROUTE, |paged| paged.entry(prefix)) {
+        match self.entry(packet) {
             port if port < SETS => port,
             entry => self.other(packet, entry, now),
         }
     }
 
-    /// The port through which a packet probably leaves, without choosing it; [`NO_ROUTE`] if that is not simple.
+    /// The port through which a packet probably leaves, without choosing it; the default route if that is not simple.
     #[inline]
     pub(crate) fn likely(&self, packet: &Packet) -> u32 {
+        let set = match self.entry(packet) {
+            port if port < SETS => return port,
+            set => self.sets.get((set - SETS) as usize).filter(|_| self.balancer.is_none()),
+        };
+        set.map_or(self.default, |ports| {
+            ports[pick(self.seed, packet.flow, packet.source, ports.len())]
+        })
+    }
+
+    /// The routes to a packet's destination: a port, a next-hop set (from [`SETS`] on) or [`NO_ROUTE`].
+    #[inline]
+    fn entry(&self, packet: &Packet) -> u32 {
         let Some(to) = self.destinations.get(packet.destination.0 as usize) else {
-            return self.default;
+            return NO_ROUTE;
         };
         if to.gateway == self.number {
             return to.port;
         }
-        match self.by_prefix.get(to.prefix as usize) {
-            Some(&port) if port < SETS => port,
-            Some(&set) if self.balancer.is_none() => match self.sets.get((set - SETS) as usize) {
-                Some(ports) => ports[pick(self.seed, packet.flow, packet.source, ports.len())],
-                None => self.default,
-            },
-            _ => self.default,
-        }
+        self.by_prefix.get(to.prefix as usize).copied().unwrap_or_else(|| self.by_page(to.prefix))
+    }
+
+    /// The routes to a prefix by its page.
+    #[inline(never)]
+    fn by_page(&self, prefix: u32) -> u32 {
+        self.paged.as_ref().map_or(NO_ROUTE, |paged| paged.entry(prefix))
     }
 
     /// The port for packets without a single route.
