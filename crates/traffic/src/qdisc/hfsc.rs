@@ -26,17 +26,16 @@ use alloc::vec::Vec;
 
 use crate::classify::Classifier;
 use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
-use crate::many::MANY;
 use crate::packets::Packets;
 use crate::qdisc::page::Page;
 use crate::qdisc::promises::{PastPromise, Reservations};
 use crate::reservation::{Refusal, Request};
 use base::packet::{ETHERNET_HEADER_AND_FCS, PacketId};
-use base::prefetch::prefetch;
 use base::units::{Bytes, Duration, Instant};
 
 mod admission;
 mod curve;
+mod early;
 mod error;
 mod leaf;
 mod parameters;
@@ -97,8 +96,6 @@ struct Node {
 }
 
 const _: () = assert!(core::mem::offset_of!(Node, leaf) <= 128, "curves are in two cache lines");
-/// The cache lines of a class that a packet uses: those of its curves, and that of a plain FIFO.
-const LINES: usize = 3;
 
 /// The link-sharing turns of the children of a class, or of the classes at the top.
 #[derive(Debug)]
@@ -181,34 +178,6 @@ impl Hfsc {
     /// The place of the classes at the top in [`Hfsc::siblings`].
     fn root(&self) -> usize {
         self.nodes.len()
-    }
-
-    /// Whether the classes are more than the nearest caches hold, so that each is out of them when its turn comes.
-    #[inline]
-    fn has_many(&self) -> bool {
-        self.nodes.len() > MANY
-    }
-
-    /// Asks for the record of the class that sends next, if no other takes part before.
-    #[inline(never)]
-    fn prefetch_class(&mut self, now: Instant) {
-        // A longest frame later.
-        let then = now.as_ps().saturating_add(self.frame_time as u64);
-        let shared = || self.siblings[self.root()].turns.expected(then);
-        let expected = self.deadlines.expected(then).or_else(shared);
-        self.expected = expected.unwrap_or(usize::MAX);
-        if let Some(node) = self.nodes.get(self.expected) {
-            prefetch(node, LINES);
-            self.seats.prefetch(self.expected);
-        }
-    }
-
-    /// Asks for what this record, which was asked for before, leads to.
-    #[inline]
-    fn prefetch_packet(&self, packets: &Packets) {
-        if let Some(node) = self.nodes.get(self.expected) {
-            node.leaf.prefetch_first(packets);
-        }
     }
 
     /// Chooses the class that sends, and the criterion.
