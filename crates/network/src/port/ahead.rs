@@ -8,16 +8,15 @@
 //! that one still occupies its place in the queue. Without looking ahead, the arrival then makes the port send; here, too,
 //! only a packet that the queue takes does so.
 
-use base::Instant;
+use base::{Instant, PacketId};
 use traffic::Discipline;
 use traffic::qdisc::Qdisc;
 
 use super::{Offered, Port};
 use crate::context::{Context, Egress};
-use crate::custody::{Fate, Left, Owner};
+use crate::custody::Owner;
 use crate::departure::Departure;
 use crate::observer::Observer;
-use base::PacketId;
 
 impl Port {
     /// Sends packets ahead of time from now on, if the port is a plain one: a FIFO that nothing can stop, on a device
@@ -98,12 +97,10 @@ impl Port {
         let now = cx.now;
         self.settle_before(owner, now);
         let Qdisc::Fifo(fifo) = self.qdisc.get_mut() else { return Offered::Ready };
-        cx.packets[packet].queued = now;
         if now >= self.device.ready_at() && fifo.pass(cx.packets, packet) {
-            owner.left(Left { id: packet, packet: &cx.packets[packet], fate: Fate::Sent });
-            self.send(packet, length, cx);
-            return Offered::Sent;
+            return self.send_passed(packet, length, owner, cx);
         }
+        cx.packets[packet].queued = now;
         if let Err(reason) = fifo.admit(length) {
             return self.refuse(packet, reason, owner, cx);
         }
