@@ -181,8 +181,8 @@ impl Engine {
     }
 
     /// Brings all counters to the present.
-    pub fn settle(&mut self) {
-        self.world.nodes.iter_mut().for_each(|node| node.settle(self.now));
+    pub fn settle(&mut self, observer: &mut impl Observer) {
+        self.world.nodes.iter_mut().for_each(|node| node.settle(self.now, observer));
     }
 
     /// The time up to which it has run.

@@ -66,6 +66,9 @@ impl<O: Observer> Observer for Tally<O> {
     fn on(&mut self, event: Event<'_>) {
         match event {
             Event::Transmitted { port, packet, start, .. } => self.delays.note(port, packet, start),
+            Event::Departed { port, queued, start } => {
+                self.delays.note_classless(port, queued, start)
+            }
             Event::Dropped { place, packet, reason, .. } => {
                 self.count_drop(place, packet.flow, reason);
             }
@@ -79,6 +82,6 @@ impl<O: Observer> Observer for Tally<O> {
     }
 
     fn watches(&self, port: PortId) -> bool {
-        self.delays.of(port).is_some() || self.inner.watches(port)
+        self.inner.watches(port)
     }
 }

@@ -96,8 +96,8 @@ pub trait Behaviour {
     }
 
     /// Brings the counters of its ports, and what it counts of their packets, to `now`: see [`Port::settle`].
-    fn settle(&mut self, now: Instant) {
-        let _ = now;
+    fn settle(&mut self, now: Instant, observer: &mut impl Observer) {
+        let _ = (now, observer);
     }
 
     /// The number of packets that it holds outside its ports' disciplines.

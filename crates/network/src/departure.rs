@@ -5,6 +5,8 @@ use base::Instant;
 /// A packet on the link that counts as queued until its first bit leaves.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Departure {
+    /// When it was queued.
+    pub(crate) queued: Instant,
     /// When its first bit leaves.
     pub(crate) start: Instant,
     /// Its length as a frame, in bytes.

@@ -404,7 +404,7 @@ impl Host {
             return self.applications.set_option(index.wrapping_sub(SOCKETS), option);
         };
         endpoint.connection.set_option(option, cx.now)?;
-        self.settle(cx.now);
+        self.settle(cx.now, cx.observer);
         self.send_pending(index, cx);
         self.assert_credits(cx.packets);
         Ok(())
@@ -485,7 +485,7 @@ impl Behaviour for Host {
     }
 
     fn wake<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
-        self.settle(cx.now);
+        self.settle(cx.now, cx.observer);
         self.interrupt_if_due(cx);
         self.serve(cx);
         while let Some((_, index)) = self.timers.due(cx.now) {
@@ -518,11 +518,11 @@ impl Behaviour for Host {
         }
     }
 
-    fn settle(&mut self, now: Instant) {
+    fn settle(&mut self, now: Instant, observer: &mut impl Observer) {
         for port in 0..self.ports.len() as u32 {
             if self.ports[port as usize].is_ahead() {
                 let (out, mut credits) = self.custody(port);
-                out.settle(&mut credits, now);
+                out.settle(now, &mut credits, observer);
             }
         }
     }

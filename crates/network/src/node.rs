@@ -109,8 +109,8 @@ macro_rules! nodes {
                 match self { $(Self::$node(node) => node.look_ahead(may),)* }
             }
 
-            fn settle(&mut self, now: Instant) {
-                match self { $(Self::$node(node) => node.settle(now),)* }
+            fn settle(&mut self, now: Instant, observer: &mut impl Observer) {
+                match self { $(Self::$node(node) => node.settle(now, observer),)* }
             }
 
             fn held(&self) -> usize {

@@ -37,6 +37,16 @@ pub enum Event<'a> {
         /// When its last bit leaves.
         end: Instant,
     },
+    /// A packet that `port` sent ahead of time ([`Port::look_ahead`](crate::Port::look_ahead)) has left. Reported in place
+    /// of [`Event::Transmitted`]; in the order of time among those of one port, but no sooner than they are counted.
+    Departed {
+        /// The port.
+        port: PortId,
+        /// When the packet was queued.
+        queued: Instant,
+        /// When its first bit left.
+        start: Instant,
+    },
     /// A gap frame took the wire of `port`.
     Gap {
         /// The port.
@@ -204,8 +214,8 @@ pub trait Observer {
     /// Handles an event. An inlined observer pays only for the kinds that it matches.
     fn on(&mut self, event: Event<'_>);
 
-    /// Whether it needs the packets that leave `port` ([`Event::Transmitted`]) in the order of time. Those of other
-    /// ports may be reported early: see [`Port::look_ahead`](crate::Port::look_ahead).
+    /// Whether it needs the packets that leave `port` when they leave ([`Event::Transmitted`]). Of other ports, those that
+    /// waited may be reported by [`Event::Departed`] only.
     fn watches(&self, port: PortId) -> bool {
         let _ = port;
         true

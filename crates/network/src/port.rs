@@ -370,7 +370,7 @@ impl Port {
         cx: &mut Context<'_, E, O>,
     ) -> Instant {
         if self.ahead {
-            self.settle(owner, cx.now);
+            self.settle(cx.now, owner, cx.observer);
             self.awaited &= !self.departures.is_empty();
             return self.next_departure_awaited();
         }
@@ -432,7 +432,7 @@ impl Port {
     #[inline(never)]
     pub fn transmit_and_resume<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
         if self.ahead {
-            return self.settle(&mut (), cx.now);
+            return self.settle(cx.now, &mut (), cx.observer);
         }
         let next = self.transmit(&mut (), cx);
         cx.egress.resume(self.id, next);
@@ -455,11 +455,23 @@ impl Port {
         length: u32,
         cx: &mut Context<'_, E, O>,
     ) {
-        let frames = cx.packets[packet].frames.max(1);
-        let start = self.device.occupy(u64::from(length), frames.into(), cx.now);
+        let start = self.occupy(packet, length, cx);
         let (port, id, end) = (self.id, Some(packet), self.device.free_at());
         let sent = &cx.packets[packet];
         cx.observer.on(Event::Transmitted { port, id, packet: sent, start, end });
+        self.launch(packet, cx);
+    }
+
+    /// Keeps the wire busy with a packet, from now or from when it is free; returns that time.
+    #[inline(always)]
+    fn occupy<E, O>(&mut self, packet: PacketId, length: u32, cx: &Context<'_, E, O>) -> Instant {
+        let frames = cx.packets[packet].frames.max(1);
+        self.device.occupy(length.into(), frames.into(), cx.now)
+    }
+
+    /// Passes a packet that occupies the wire last to the link.
+    #[inline(always)]
+    fn launch<E: Egress, O: Observer>(&mut self, packet: PacketId, cx: &mut Context<'_, E, O>) {
         let leaves = self.device.free_at();
         let Launched { lost, copy } = cx.egress.launch(self.id, packet, leaves, cx.packets);
         if let Some(copy) = copy {

@@ -92,8 +92,8 @@ impl Behaviour for Router {
         self.ports.iter_mut().filter(|port| may(port)).for_each(Port::look_ahead);
     }
 
-    fn settle(&mut self, now: Instant) {
-        self.ports.iter_mut().for_each(|port| port.settle(&mut (), now));
+    fn settle(&mut self, now: Instant, observer: &mut impl Observer) {
+        self.ports.iter_mut().for_each(|port| port.settle(now, &mut (), observer));
     }
 
     fn ports(&self) -> &[Port] {

@@ -45,6 +45,14 @@ impl AllDelays {
         }
     }
 
+    /// Counts a packet of no class that was queued at `queued` and began to leave `port` at `start`.
+    #[inline]
+    pub fn note_classless(&mut self, port: PortId, queued: Instant, start: Instant) {
+        if let Some(delays) = self.0.get_mut(port.0 as usize) {
+            delays.note_classless(queued, start);
+        }
+    }
+
     /// Assigns the packets of `port` with this class number so far to the class of that name.
     pub fn renumbered(&mut self, port: PortId, class: usize, name: &str) {
         if let Some(delays) = self.0.get_mut(port.0 as usize) {

@@ -422,6 +422,7 @@ impl Observer for Recorder {
             Event::Frame { port, frame } => self.captures.frame(port, &frame),
             Event::Control { port, control, start, .. } => self.control(port, &control, start),
             Event::Copied { .. }
+            | Event::Departed { .. }
             | Event::Dropped { .. }
             | Event::Failed { .. }
             | Event::Renumbered { .. }

@@ -114,11 +114,11 @@ pub(crate) fn drive<O: Observer, M: Simulation<O>>(
                 Task::SampleFlows => simulation.sample(plan, now),
                 Task::Mark(flow) => engine.mark_goodput(plan, flow, &mut marks[flow]),
                 Task::SampleQueues => {
-                    engine.settle();
+                    engine.settle(tally);
                     engine.sample_queues(now, &mut tally.inner);
                 }
                 Task::Snapshot => {
-                    engine.settle();
+                    engine.settle(tally);
                     let mut snapshot = totals(plan, engine, tally, &marks, false);
                     simulation.add_counts(&mut snapshot.flows);
                     snapshots.push(snapshot);
@@ -139,7 +139,7 @@ pub(crate) fn drive<O: Observer, M: Simulation<O>>(
         }
     }
     let (engine, tally) = simulation.parts();
-    engine.settle();
+    engine.settle(tally);
     let mut totals = Totals { changes, ..totals(plan, engine, tally, &marks, complete) };
     #[cfg(debug_assertions)]
     assert_no_stall(plan, &totals);

@@ -60,12 +60,18 @@ impl Delays {
     /// Counts a packet that began to leave at `start`.
     #[inline]
     pub fn note(&mut self, packet: &Packet, start: Instant) {
-        self.sojourn.note(start.since(packet.queued));
-        if let Some(last) = self.last.replace(start) {
-            self.spacing.note(start.since(last));
-        }
+        self.note_classless(packet.queued, start);
         if let Some(classes) = &mut self.classes {
             note_class(classes, packet, start);
+        }
+    }
+
+    /// Counts a packet of no class that was queued at `queued` and began to leave at `start`.
+    #[inline]
+    pub fn note_classless(&mut self, queued: Instant, start: Instant) {
+        self.sojourn.note(start.since(queued));
+        if let Some(last) = self.last.replace(start) {
+            self.spacing.note(start.since(last));
         }
     }
 

@@ -1,7 +1,5 @@
 //! Connections' segments on their way into the queue of an interface (TCP small queues).
 
-use base::Instant;
-
 use super::Host;
 use crate::behaviour::Behaviour;
 use crate::context::{Context, Egress};
@@ -47,7 +45,7 @@ impl Host {
     ) {
         let port = self.endpoints[index as usize].port;
         if self.ports[port as usize].has_departures() {
-            self.settle_before(port, cx.now);
+            self.settle_before(port, cx);
         }
         let limit = self.endpoints[index as usize].connection.small_queue_limit();
         let mut ready = false;
@@ -101,9 +99,9 @@ impl Host {
 
     /// Counts the packets that have left a port which looks ahead.
     #[inline(never)]
-    fn settle_before(&mut self, port: u32, now: Instant) {
+    fn settle_before<E, O: Observer>(&mut self, port: u32, cx: &mut Context<'_, E, O>) {
         let (out, mut credits) = self.custody(port);
-        out.settle_before(&mut credits, now);
+        out.settle_before(cx.now, &mut credits, cx.observer);
     }
 
     /// Continues at the next departure from a port which looks ahead, for a connection that waits for one.

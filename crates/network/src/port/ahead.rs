@@ -16,7 +16,7 @@ use super::{Offered, Port};
 use crate::context::{Context, Egress};
 use crate::custody::Owner;
 use crate::departure::Departure;
-use crate::observer::Observer;
+use crate::observer::{Event, Observer};
 
 impl Port {
     /// Sends packets ahead of time from now on, if the port is a plain one: a FIFO that nothing can stop, on a device
@@ -62,22 +62,33 @@ impl Port {
     }
 
     /// Counts the packets that have left by `now`.
-    pub fn settle(&mut self, owner: &mut impl Owner, now: Instant) {
-        self.settle_if(owner, |start| start <= now);
+    pub fn settle(&mut self, now: Instant, owner: &mut impl Owner, observer: &mut impl Observer) {
+        self.settle_if(|start| start <= now, owner, observer);
     }
 
     /// Counts the packets that have left before `now`.
     #[inline]
-    pub(crate) fn settle_before(&mut self, owner: &mut impl Owner, now: Instant) {
-        self.settle_if(owner, |start| start < now);
+    pub(crate) fn settle_before(
+        &mut self,
+        now: Instant,
+        owner: &mut impl Owner,
+        observer: &mut impl Observer,
+    ) {
+        self.settle_if(|start| start < now, owner, observer);
     }
 
     #[inline]
-    fn settle_if(&mut self, owner: &mut impl Owner, has_left: impl Fn(Instant) -> bool) {
-        while let Some(Departure { start, length, sender }) = self.departures.first()
+    fn settle_if(
+        &mut self,
+        has_left: impl Fn(Instant) -> bool,
+        owner: &mut impl Owner,
+        observer: &mut impl Observer,
+    ) {
+        while let Some(Departure { queued, start, length, sender }) = self.departures.first()
             && has_left(start)
         {
             self.departures.pop();
+            observer.on(Event::Departed { port: self.id, queued, start });
             owner.departed(sender, length);
             if let Qdisc::Fifo(fifo) = self.qdisc.get_mut() {
                 fifo.sent(length);
@@ -95,7 +106,7 @@ impl Port {
         cx: &mut Context<'_, E, O>,
     ) -> Offered {
         let now = cx.now;
-        self.settle_before(owner, now);
+        self.settle_before(now, owner, cx.observer);
         let Qdisc::Fifo(fifo) = self.qdisc.get_mut() else { return Offered::Ready };
         if now >= self.device.ready_at() && fifo.pass(cx.packets, packet) {
             return self.send_passed(packet, length, owner, cx);
@@ -104,9 +115,9 @@ impl Port {
         if let Err(reason) = fifo.admit(length) {
             return self.refuse(packet, reason, owner, cx);
         }
-        let (start, sender) = (self.device.free_at(), owner.sender());
-        self.departures.push(Departure { start, length, sender });
-        self.send(packet, length, cx);
+        let (start, sender) = (self.occupy(packet, length, cx), owner.sender());
+        self.departures.push(Departure { queued: now, start, length, sender });
+        self.launch(packet, cx);
         if self.next_departure() == now { Offered::Ready } else { Offered::Queued }
     }
 }

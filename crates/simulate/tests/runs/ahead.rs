@@ -73,7 +73,6 @@ fn text(rates: [usize; 3], queues: [usize; 2], delay: u32, control: usize, stop:
         [measure]
         from = '200 ms'
         [probe]
-        automatic = false
         queues.every = '70 ms'"
     )
 }
