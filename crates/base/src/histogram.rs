@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use crate::prefetch::prefetch;
 use crate::units::Duration;
 
 /// Sub-buckets of each power of two: a value is known to 1/128.
@@ -46,6 +47,14 @@ impl Histogram {
         match self.counts.get_mut(place.wrapping_sub(self.first)) {
             Some(count) => *count += 1,
             None => self.note_outside(place),
+        }
+    }
+
+    /// Asks for the memory that [`Histogram::note`] needs for this duration.
+    #[inline]
+    pub fn prefetch(&self, duration: Duration) {
+        if let Some(count) = self.counts.get(bucket(duration.as_ns()).wrapping_sub(self.first)) {
+            prefetch(count, 1);
         }
     }
 

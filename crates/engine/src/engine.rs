@@ -390,7 +390,8 @@ impl Engine {
     }
 
     /// The totals of the ports, including the counts of `tally`.
-    pub fn port_totals<O>(&self, tally: &Tally<O>) -> Vec<PortTotals> {
+    pub fn port_totals<O>(&self, tally: &mut Tally<O>) -> Vec<PortTotals> {
+        let delays = tally.delays.counted();
         let drops = tally.ports.iter();
         let mut ports: Vec<_> =
             drops.map(|&drops| PortTotals { drops, ..PortTotals::default() }).collect();
@@ -402,7 +403,7 @@ impl Engine {
                 let totals = &mut ports[port.id().0 as usize];
                 totals.statistics = port.statistics();
                 totals.impairments = self.world.channels[port.id().0 as usize].wire.counters();
-                let delays = tally.delays.of(port.id());
+                let delays = delays.get(port.id().0 as usize);
                 totals.delays = delays.cloned();
                 totals.flow_control = port.flow_control(self.now);
                 totals.notifications = notifications(node, number);

@@ -65,10 +65,10 @@ impl<O: Observer> Observer for Tally<O> {
     #[inline(always)]
     fn on(&mut self, event: Event<'_>) {
         match event {
-            Event::Transmitted { port, packet, start, .. } => self.delays.note(port, packet, start),
-            Event::Departed { port, queued, start } => {
-                self.delays.note_classless(port, queued, start)
+            Event::Transmitted { port, packet, start, .. } => {
+                self.delays.note(port, packet.class, packet.queued, start);
             }
+            Event::Departed { port, queued, start } => self.delays.note(port, 0, queued, start),
             Event::Dropped { place, packet, reason, .. } => {
                 self.count_drop(place, packet.flow, reason);
             }

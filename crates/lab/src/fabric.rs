@@ -526,7 +526,7 @@ impl Fabric {
     }
 
     /// The counters so far.
-    fn counted(&self) -> Counted {
+    fn counted(&mut self) -> Counted {
         let Self { engine, monitor: Monitor { tally, programs, .. }, marks, .. } = self;
         Counted {
             ports: engine.port_totals(tally),
@@ -539,7 +539,7 @@ impl Fabric {
         }
     }
 
-    fn into_outcome(self, Log { changes, snapshots }: Log) -> FabricOutcome {
+    fn into_outcome(mut self, Log { changes, snapshots }: Log) -> FabricOutcome {
         let (counted, missed) = (self.counted(), self.missed());
         let Self { lateness, absent, .. } = self;
         FabricOutcome { counted, snapshots, changes, lateness, missed, absent }

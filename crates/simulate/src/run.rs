@@ -184,7 +184,7 @@ fn assert_no_stall(plan: &Plan, totals: &Totals) {
 fn totals(
     plan: &Plan,
     engine: &Engine,
-    tally: &Tally<impl Observer>,
+    tally: &mut Tally<impl Observer>,
     marks: &[GoodputMarks],
     complete: bool,
 ) -> Totals {

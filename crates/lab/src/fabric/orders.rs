@@ -78,8 +78,9 @@ impl Fabric {
         }
     }
 
-    pub(super) fn look(&self) -> Look {
-        let (tally, missed_frames) = (&self.monitor.tally, self.missed());
+    pub(super) fn look(&mut self) -> Look {
+        let missed_frames = self.missed();
+        let tally = &mut self.monitor.tally;
         Look {
             now: self.engine.now(),
             ports: self.engine.port_totals(tally),

@@ -1,7 +1,7 @@
 //! How long packets waited at a port, in total and by class, and how far apart they left it.
 
 use base::histogram::Histogram;
-use base::{Instant, Packet};
+use base::{Duration, Instant};
 
 /// The delays of a port's packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,6 +26,15 @@ struct ByClass {
 }
 
 impl ByClass {
+    #[inline(never)]
+    fn note(&mut self, class: u16, sojourn: Duration) {
+        let Some(class) = usize::from(class).checked_sub(1) else { return };
+        if class >= self.numbered.len() {
+            self.numbered.resize(class + 1, Histogram::default());
+        }
+        self.numbered[class].note(sojourn);
+    }
+
     /// Assigns the packets with this class number so far to the class of that name.
     fn renumber(&mut self, class: usize, name: &str) {
         let Some(counted) = self.numbered.get_mut(class) else { return };
@@ -57,21 +66,25 @@ impl Delays {
         }
     }
 
-    /// Counts a packet that began to leave at `start`.
+    /// Counts a packet that was queued at `queued` and began to leave at `start`; `class` is [`base::Packet::class`].
     #[inline]
-    pub fn note(&mut self, packet: &Packet, start: Instant) {
-        self.note_classless(packet.queued, start);
+    pub fn note(&mut self, class: u16, queued: Instant, start: Instant) {
+        let sojourn = start.since(queued);
+        self.sojourn.note(sojourn);
+        if let Some(last) = self.last.replace(start) {
+            self.spacing.note(start.since(last));
+        }
         if let Some(classes) = &mut self.classes {
-            note_class(classes, packet, start);
+            classes.note(class, sojourn);
         }
     }
 
-    /// Counts a packet of no class that was queued at `queued` and began to leave at `start`.
+    /// Asks for the memory that [`Delays::note`] needs for such a packet, if it is soon the port's next one.
     #[inline]
-    pub fn note_classless(&mut self, queued: Instant, start: Instant) {
-        self.sojourn.note(start.since(queued));
-        if let Some(last) = self.last.replace(start) {
-            self.spacing.note(start.since(last));
+    pub fn prefetch(&self, queued: Instant, start: Instant) {
+        self.sojourn.prefetch(start.since(queued));
+        if let Some(last) = self.last {
+            self.spacing.prefetch(start.since(last));
         }
     }
 
@@ -87,13 +100,4 @@ impl Delays {
     pub fn of_class(&self, class: usize, name: &str) -> Histogram {
         self.classes.as_ref().map(|classes| classes.of(class, name)).unwrap_or_default()
     }
-}
-
-#[inline(never)]
-fn note_class(classes: &mut ByClass, packet: &Packet, start: Instant) {
-    let Some(class) = usize::from(packet.class).checked_sub(1) else { return };
-    if class >= classes.numbered.len() {
-        classes.numbered.resize(class + 1, Histogram::default());
-    }
-    classes.numbered[class].note(start.since(packet.queued));
 }
