@@ -39,9 +39,9 @@ impl Engine {
         });
         FlowTotals {
             marks: sender.ecn_marks + receiver.ecn_marks,
-            sender,
-            receiver,
-            delay: self.host(flow.to).and_then(|host| host.delay(id)),
+            sender: sender.into(),
+            receiver: receiver.into(),
+            delay: self.host(flow.to).and_then(|host| host.delay(id)).map(Box::new),
             left_out: !plan.is_simulated(flow),
             ..marks.totals(flow, self.now(), self.progress(plan, number), results)
         }

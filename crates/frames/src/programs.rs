@@ -10,7 +10,7 @@ use base::{Bytes, FlowId, HostId, Instant, Packet};
 use record::totals::{Carried, FlowTotals};
 use scenario::Plan;
 use scenario::plan::Transport;
-use transport::Info;
+use transport::{Info, PackedInfo};
 
 use crate::FlowEntry;
 
@@ -184,8 +184,9 @@ impl ProgramFlows {
 
 /// The totals of a program's flow, without its times.
 pub fn totals(carried: [Carried; 2], drops: u64, marks: u64) -> FlowTotals {
-    let [sender, receiver] = infos(carried);
-    let (received, program) = (Bytes(receiver.bytes_read), Some(carried));
+    let ends = infos(carried);
+    let (received, program) = (Bytes(ends[1].bytes_read), Some(Box::new(carried)));
+    let [sender, receiver] = ends.map(PackedInfo::from);
     FlowTotals { drops, marks, received, sender, receiver, program, ..FlowTotals::default() }
 }
 

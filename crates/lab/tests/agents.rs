@@ -18,7 +18,7 @@ use lab::congestion::Congestion;
 use pair::{Pair, lacks, plan, plan_at};
 use record::totals::FlowTotals;
 use scenario::plan::Flow;
-use transport::Phase;
+use transport::{Info, Phase};
 
 /// A processor shared with other tests may be busy for so long.
 const HICCUP: f64 = 0.15;
@@ -35,6 +35,11 @@ fn established(pair: &Pair, count: usize, options: &str) -> String {
     sockets
 }
 
+/// The counters of both ends of a flow, the sender's first.
+fn ends(flow: &FlowTotals) -> [Info; 2] {
+    [flow.sender.get(), flow.receiver.get()]
+}
+
 #[test]
 fn a_transfer_of_n_bytes_completes_and_both_ends_agree() {
     if lacks("a transfer") {
@@ -44,7 +49,8 @@ fn a_transfer_of_n_bytes_completes_and_both_ends_agree() {
                 [probe]\nflows = { every = \"50 ms\" }";
     let plan = plan("2 s", flow);
     let (totals, samples) = Pair::new("200mbit").flows(&plan);
-    let FlowTotals { start, end, completed, received, sender, receiver, .. } = totals[0];
+    let FlowTotals { start, end, completed, received, .. } = totals[0];
+    let [sender, receiver] = ends(&totals[0]);
     assert!(completed);
     assert_eq!(received, Bytes(12_345_678));
     assert_eq!(sender.bytes_written, 12_345_678);
@@ -95,7 +101,7 @@ fn a_slow_reader_sets_the_rate() {
     let rate = (read - half) as f64;
     assert!((rate - 1e6).abs() < 0.02 * 1e6, "{rate} bytes/s");
     // What the sender got rid of is read or waits in the receive buffer.
-    let waiting = totals[0].receiver.bytes_received - read;
+    let waiting = totals[0].receiver.get().bytes_received - read;
     assert!(waiting > 0 && waiting <= 128_000, "{waiting} bytes wait");
 }
 
@@ -107,7 +113,8 @@ fn a_writer_stops_in_time() {
     let flow = "[flow.one]\nfrom = \"a\"\nto = \"b\"\nstop = \"500 ms\"\n\
                 tcp.buffers = { send = \"100 KB\" }";
     let (totals, _) = Pair::new("80mbit").flows(&plan("1.5 s", flow));
-    let FlowTotals { end, received, sender, receiver, .. } = totals[0];
+    let FlowTotals { end, received, .. } = totals[0];
+    let [sender, receiver] = ends(&totals[0]);
     assert_eq!(end, Instant::ZERO + Duration::from_ms(500));
     // 80 Mbit/s for half a second, less headers.
     assert!(received.0 > 4_000_000 && received.0 < 5_000_000, "{received:?}");
@@ -226,7 +233,7 @@ fn requests_are_answered_in_turn() {
     let flow = "[flow.one]\nfrom = \"a\"\nto = \"b\"\nstart = \"100 ms\"\nstop = \"1 s\"\n\
                 exchange = { request = \"2 KB\", response = \"50 KB\", every = \"20 ms\" }";
     let (totals, _) = Pair::new("200mbit").flows(&plan("1.5 s", flow));
-    let FlowTotals { sender, receiver, .. } = totals[0];
+    let [sender, receiver] = ends(&totals[0]);
     let exchanges = totals[0].counts::<Exchanges>().expect("it asks");
     // One every 20 ms for 0.9 s; fewer where the machine is late, as the next counts from the last.
     assert!((20..=45).contains(&exchanges.completed), "{exchanges:?}");
@@ -249,7 +256,7 @@ fn both_ends_of_an_exchange_draw_the_same_sizes() {
     let flow = "[flow.one]\nfrom = \"a\"\nto = \"b\"\nexchange = { request = \"1 B..20 kB\", \
                 response = \"pareto 20 kB 1.5\", think = \"exponential 1 ms\", count = 100 }";
     let (totals, _) = Pair::new("200mbit").flows(&plan("4 s", flow));
-    let FlowTotals { sender, receiver, .. } = totals[0];
+    let [sender, receiver] = ends(&totals[0]);
     assert_eq!(totals[0].counts::<Exchanges>().expect("it asks").completed, 100);
     let draws = |key: &str, of: Distribution<Bytes>| {
         let mut random = Random::new(1, &format!("one {key}"));
@@ -283,11 +290,19 @@ fn sources_share_an_event_builder() {
             let mut random = Random::new(1, &format!("data.{number} fragment"));
             let size = Distribution::Uniform { min: Bytes(1), max: Bytes(20_000) };
             let drawn = (0..100).map(|_| size.draw(&mut random).0.max(1)).sum::<u64>();
-            assert_eq!([flow.sender.bytes_written, flow.receiver.bytes_read], [drawn; 2], "{mode}");
+            assert_eq!(
+                [flow.sender.get().bytes_written, flow.receiver.get().bytes_read],
+                [drawn; 2],
+                "{mode}"
+            );
             let mean = events.sum as f64 / 100.0 / 1e12;
             // 40 KB at 200 Mbit/s on average.
             assert!(mean > 0.000_5 && mean < 0.01 + HICCUP, "{mode}: {mean} s");
-            assert_eq!([flow.sender.phase, flow.receiver.phase], [Phase::Closed; 2], "{mode}");
+            assert_eq!(
+                [flow.sender.get().phase, flow.receiver.get().phase],
+                [Phase::Closed; 2],
+                "{mode}"
+            );
         }
     }
 }
@@ -309,9 +324,9 @@ fn datagrams_leave_at_their_times_and_are_counted() {
         + "[flow.few]\nfrom = \"b\"\nto = \"a\"\nbytes = \"10500 B\"\n\
            datagrams = { rate = \"8 Mbit/s\", size = \"1000 B\" }\n";
     let (totals, _) = Pair::new("200mbit").flows(&plan("2.5 s", &text));
-    let sent: Vec<u64> = totals.iter().map(|flow| flow.sender.data_segments_sent).collect();
+    let sent: Vec<u64> = totals.iter().map(|flow| flow.sender.get().data_segments_sent).collect();
     let received: Vec<u64> =
-        totals.iter().map(|flow| flow.receiver.data_segments_received).collect();
+        totals.iter().map(|flow| flow.receiver.get().data_segments_received).collect();
     // 1000 a second for 2 s, however late the machine was.
     assert_eq!(sent[0], 2000, "{sent:?}");
     // Of a Poisson process's 2000, 5 standard deviations are 224.
@@ -322,8 +337,11 @@ fn datagrams_leave_at_their_times_and_are_counted() {
     assert!(totals[3].completed && totals[3].received == Bytes(10_500));
     for flow in 0..4 {
         assert!(sent[flow] == received[flow], "{sent:?} sent, {received:?} received");
-        assert_eq!(totals[flow].receiver.bytes_read, totals[flow].receiver.bytes_received);
-        let delay = totals[flow].delay.expect("datagrams have one");
+        assert_eq!(
+            totals[flow].receiver.get().bytes_read,
+            totals[flow].receiver.get().bytes_received
+        );
+        let delay = totals[flow].delay.as_ref().expect("datagrams have one");
         let mean = delay.sum as f64 / received[flow] as f64 / 1e12;
         // A veth and a bucket that is full: nothing but the kernel's own way.
         assert!(mean > 0.0 && mean < 1e-3, "{mean} s");
@@ -342,12 +360,12 @@ fn what_the_wire_has_no_room_for_is_lost_and_late_by_its_queue() {
     let slow = "tc qdisc change dev eth0 root tbf rate 10mbit burst 20kb limit 125kb";
     pair::run(pair.host(0), slow);
     let (totals, _) = pair.flows(&plan("2 s", flow));
-    let FlowTotals { sender, receiver, delay, .. } = totals[0];
+    let [sender, receiver] = ends(&totals[0]);
     let rate = receiver.bytes_received as f64 * 1042.0 / 1000.0 * 8.0 / 2.0;
     assert!((rate - 10e6).abs() < 0.1 * 10e6, "{rate} bit/s got through");
     assert!(sender.data_segments_sent > 4990, "{}", sender.data_segments_sent);
     // 125 KB at 10 Mbit/s.
-    let longest = delay.expect("datagrams have one").max.as_secs_f64();
+    let longest = totals[0].delay.as_ref().expect("datagrams have one").max.as_secs_f64();
     assert!(longest > 0.09 && longest < 0.12 + HICCUP, "{longest} s");
 }
 

@@ -10,11 +10,13 @@ measured! {
     /// What became of a flow's datagrams, from the sending program to the receiving one.
     pub struct DatagramSummary at "datagrams.": Datagrams and;
     /// Sums up the datagrams of a flow.
-    of(flow: &FlowTotals, delay: &Delay) {
+    of(flow: &FlowTotals, delay: &Delay)
+    let (sender, receiver) = (flow.sender.get(), flow.receiver.get());
+    {
         /// Datagrams sent.
-        sent: u64 = flow.sender.segments_sent, Number Sum Neither "sent".row(4);
+        sent: u64 = sender.segments_sent, Number Sum Neither "sent".row(4);
         /// Datagrams received.
-        received: u64 = flow.receiver.segments_received, Number Sum Higher "received".row(4);
+        received: u64 = receiver.segments_received, Number Sum Higher "received".row(4);
         /// Sent and lost: neither received nor still under way at the end of the run.
         lost: u64 = flow.datagrams_lost(), Number Sum Lower "lost"
             what "Datagrams neither received nor in flight at the end.".row(4);
@@ -22,11 +24,11 @@ measured! {
         loss: f64 => |all| per(all.lost as f64, all.sent as f64), Share None Lower "loss"
             what "Datagrams lost, as a share of those sent.".row(5);
         /// Received with a congestion mark.
-        marked: u64 = flow.receiver.ecn_marks, Number Sum Lower "marked"
+        marked: u64 = receiver.ecn_marks, Number Sum Lower "marked"
             what "Datagrams received with a congestion mark.".row(4).detail();
         /// Mean one-way delay, seconds.
         delay_mean_seconds: f64 =
-            mean_seconds(delay.sum, flow.receiver.segments_received).unwrap_or_default(),
+            mean_seconds(delay.sum, receiver.segments_received).unwrap_or_default(),
             Time Mean(received) Lower "mean delay" what "Mean one-way delay of its datagrams."
             .name("delay_mean").samples("datagrams.received").compared().row(1);
         /// The longest one-way delay, seconds.
@@ -47,18 +49,21 @@ measured! {
 #[cfg(test)]
 mod tests {
     use base::Duration;
+    use transport::{Info, PackedInfo};
 
     use super::*;
 
     /// Datagrams with these delays, in milliseconds.
     fn received(delays: &[u64]) -> DatagramSummary {
-        let mut flow = FlowTotals::default();
         let mut counted = Delay::default();
         for delay in delays {
-            flow.sender.segments_sent += 1;
-            flow.receiver.segments_received += 1;
             counted.add(Duration::from_ms(*delay));
         }
+        let datagrams = delays.len() as u64;
+        let sender = Info { segments_sent: datagrams, ..Info::default() };
+        let receiver = Info { segments_received: datagrams, ..Info::default() };
+        let [sender, receiver] = [sender, receiver].map(PackedInfo::from);
+        let flow = FlowTotals { sender, receiver, ..FlowTotals::default() };
         DatagramSummary::of(&flow, &counted)
     }
 

@@ -21,9 +21,10 @@ measured! {
     let late = |half: Bytes| per(flow.received.0.saturating_sub(half.0) as f64, seconds / 2.0);
     // A client sends little: the retransmissions of the responses count too.
     let asks = flow.results().any(Results::asks);
-    let ends = if asks { &[flow.sender, flow.receiver][..] } else { &[flow.sender] };
+    let sender = flow.sender.get();
+    let ends = if asks { &[sender, flow.receiver.get()][..] } else { &[sender] };
     let both = |count: fn(&transport::Info) -> u64| ends.iter().map(count).sum();
-    let known = |count| flow.sender.reports_decisions.then(|| both(count));
+    let known = |count| sender.reports_decisions.then(|| both(count));
     {
         /// Bytes a second that the receiver's program read, from the flow's start to its end; of a program the
         /// payload that the network carried, both ways.
@@ -90,26 +91,26 @@ measured! {
             Number None Lower "congestion echoes"
             what "Packets acknowledged by ACKs that echo a congestion mark.".row(6);
         /// Smoothed round trip time at the end, seconds.
-        srtt_seconds: f64 = flow.sender.srtt.as_secs_f64(), Time None Lower "smoothed RTT"
+        srtt_seconds: f64 = sender.srtt.as_secs_f64(), Time None Lower "smoothed RTT"
             what "Smoothed RTT at the end.".name("srtt").row(6);
         /// Minimum round trip time, seconds.
-        min_rtt_seconds: f64 = flow.sender.min_rtt.as_secs_f64(), Time None Lower "min RTT"
+        min_rtt_seconds: f64 = sender.min_rtt.as_secs_f64(), Time None Lower "min RTT"
             what "Minimum RTT.".name("min_rtt").compared()
             .part(Some(Part::Connection));
         /// Congestion window at the end, packets.
-        cwnd_packets: u32 = flow.sender.cwnd, Number None Neither "congestion window"
+        cwnd_packets: u32 = sender.cwnd, Number None Neither "congestion window"
             what "Congestion window at the end, packets.".name("cwnd").row(6);
         /// What became of its datagrams, if it sends such.
         #[serde(skip_serializing_if = "Option::is_none")]
         datagrams: Option<DatagramSummary> =
-            flow.delay.as_ref().map(|delay| DatagramSummary::of(flow, delay));
+            flow.delay.as_deref().map(|delay| DatagramSummary::of(flow, delay));
         /// The results of its workload.
         #[serde(flatten)]
         results: FlowResults = FlowResults::of(flow.results(), seconds);
         /// What the network carried of a program's packets. The bytes above are then payload of both directions, and
         /// what TCP counts is not known.
         #[serde(skip_serializing_if = "Option::is_none")]
-        program: Option<ProgramSummary> = flow.program.as_ref().map(ProgramSummary::of);
+        program: Option<ProgramSummary> = flow.program.as_deref().map(ProgramSummary::of);
         /// Which end cannot go on although it has something to send, and what it waits for; none where both can.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stall: Option<String> = stall(flow);
@@ -125,7 +126,7 @@ impl FlowSummary {
 
 fn stall(flow: &FlowTotals) -> Option<String> {
     let ends = [("sender", &flow.sender), ("receiver", &flow.receiver)];
-    let stalls = ends.iter().filter_map(|(end, info)| Some((end, info.stall?)));
+    let stalls = ends.iter().filter_map(|(end, info)| Some((end, info.get().stall?)));
     let texts: Vec<_> = stalls.map(|(end, stall)| format!("{end}: {}", stall.text())).collect();
     (!texts.is_empty()).then(|| texts.join("; "))
 }

@@ -19,7 +19,7 @@ measured! {
     let goodputs = members.iter().map(|member| member.goodput);
     let datagrams = totals.clone();
     let datagrams =
-        datagrams.filter_map(|flow| Some(DatagramSummary::of(flow, flow.delay.as_ref()?)));
+        datagrams.filter_map(|flow| Some(DatagramSummary::of(flow, flow.delay.as_deref()?)));
     let seconds = busy(totals.clone()).as_secs_f64();
     // Flows that are cut off at the start would look short.
     let sized = members.iter().map(|member| {

@@ -32,7 +32,8 @@ measured! {
     /// Sums up a run.
     of(run: &RunTotals<'_>)
     let flows = || run.flows.iter();
-    let sent = |flow: &Member<'_>| flow.totals.sender.segments_sent + flow.totals.receiver.segments_sent;
+    let ends = |flow: &Member<'_>| [&flow.totals.sender, &flow.totals.receiver].map(|end| end.get());
+    let sent = |flow: &Member<'_>| ends(flow).iter().map(|end| end.segments_sent).sum::<u64>();
     // A program that sent nothing ran for itself. How much a program could send is not known.
     let moved = run.flows.iter().filter(|f| !f.program || f.totals.received.0 > 0);
     {

@@ -175,7 +175,7 @@ fn stride(duration: Duration) -> Duration {
 fn assert_no_stall(plan: &Plan, totals: &Totals) {
     for (flow, totals) in plan.flows.iter().zip(&totals.flows) {
         for (end, info) in [("sender", &totals.sender), ("receiver", &totals.receiver)] {
-            let stall = info.stall.map(transport::Stall::text);
+            let stall = info.get().stall.map(transport::Stall::text);
             assert!(stall.is_none(), "flow `{}` stalled, {end}: {stall:?}", flow.name);
         }
     }

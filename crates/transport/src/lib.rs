@@ -29,6 +29,6 @@ pub use connection::{Connection, ProcessingCost};
 pub use info::{Info, Phase, Stall};
 pub use limit::{Limit, LimitedTimes};
 pub use option::{OptionError, ProgramPhase, SocketOption};
-pub use packed::{Packer, Unpacker};
+pub use packed::{PackedInfo, Packer, Unpacker};
 pub use profile::Profile;
 pub use sender::PathMetrics;

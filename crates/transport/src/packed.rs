@@ -165,6 +165,42 @@ packed! {
     walked stall
 }
 
+/// A connection's counters as a run keeps those of each flow: some 100 bytes, and none where all are zero.
+#[derive(Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(from = "Info", into = "Info"))]
+pub struct PackedInfo(Box<[u8]>);
+
+impl PackedInfo {
+    /// Reads the counters.
+    pub fn get(&self) -> Info {
+        Info::unpack(&mut Unpacker(&self.0))
+    }
+}
+
+impl From<Info> for PackedInfo {
+    fn from(info: Info) -> Self {
+        if info == Info::default() {
+            return Self::default();
+        }
+        let mut packer = Packer::default();
+        info.pack(&mut packer);
+        Self(packer.finish())
+    }
+}
+
+impl From<PackedInfo> for Info {
+    fn from(packed: PackedInfo) -> Self {
+        packed.get()
+    }
+}
+
+impl core::fmt::Debug for PackedInfo {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.get().fmt(f)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -196,6 +232,9 @@ mod tests {
                 prop_assert_eq!(&Info::unpack(&mut unpacker), info);
             }
             prop_assert!(unpacker.0.is_empty());
+            for info in infos {
+                prop_assert_eq!(PackedInfo::from(info).get(), info);
+            }
         }
     }
 
@@ -207,6 +246,13 @@ mod tests {
             let packed = packer.finish();
             assert_eq!((packed.len(), Unpacker(&packed).next_word()), (bytes, word));
         }
+    }
+
+    #[test]
+    fn counters_that_are_all_zero_take_no_memory() {
+        let packed = PackedInfo::from(Info::default());
+        assert_eq!((packed.0.len(), packed.get()), (0, Info::default()));
+        assert_eq!(packed, PackedInfo::default());
     }
 
     #[test]

@@ -81,9 +81,9 @@ impl Agent {
             Results::of(application, socket)
         });
         FlowTotals {
-            sender,
-            receiver,
-            delay: datagrams.map(|datagrams| datagrams.counters().delay()),
+            sender: sender.into(),
+            receiver: receiver.into(),
+            delay: datagrams.map(|datagrams| Box::new(datagrams.counters().delay())),
             unseen: datagrams.map(|datagrams| datagrams.unseen(sender.segments_sent)),
             ..self.marks.totals(flow, now, self.progress(applications), results)
         }

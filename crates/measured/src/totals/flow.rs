@@ -3,6 +3,7 @@
 use applications::Results;
 use base::{Bytes, Instant};
 use network::datagram::Delay;
+use transport::PackedInfo;
 
 /// The totals of one flow.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -24,18 +25,18 @@ pub struct FlowTotals {
     /// Packets of it that arrived with a congestion mark (CE), of either direction.
     pub marks: u64,
     /// The sender's counters at the end.
-    pub sender: transport::Info,
+    pub sender: PackedInfo,
     /// The receiver's counters at the end.
-    pub receiver: transport::Info,
+    pub receiver: PackedInfo,
     /// How long datagrams were on their way; `None` for a connection.
-    pub delay: Option<Delay>,
+    pub delay: Option<Box<Delay>>,
     /// Datagrams sent after the last one that arrived, where they have sequence numbers: only these may still be
     /// under way. `None` where every drop is counted, which gives the same information.
     pub unseen: Option<u64>,
     /// What the programs at both ends counted, the one at the flow's first host first.
     pub results: [Option<Results>; 2],
     /// The packets of a program that the network carried, from the flow's first host to its second and back.
-    pub program: Option<[Carried; 2]>,
+    pub program: Option<Box<[Carried; 2]>>,
     /// Whether the driver could not run it, so that nothing is known of it.
     pub left_out: bool,
     /// The start and the end of its measurement, if these differ from its start and its end.
@@ -47,7 +48,8 @@ pub struct FlowTotals {
 impl FlowTotals {
     /// Datagrams that were lost: neither received nor under way.
     pub fn datagrams_lost(&self) -> u64 {
-        let (sent, received) = (self.sender.segments_sent, self.receiver.segments_received);
+        let sent = self.sender.get().segments_sent;
+        let received = self.receiver.get().segments_received;
         // A link may have made copies.
         let missing = sent.saturating_sub(received);
         let under_way = missing.saturating_sub(self.drops);
@@ -93,13 +95,15 @@ impl FlowTotals {
             Some(earlier) => later.since(earlier),
             None => *later,
         };
+        let counts =
+            |later: &PackedInfo, earlier: &PackedInfo| later.get().since(&earlier.get()).into();
         let results = |end: usize| {
             let [later, earlier] = [later, earlier].map(|flow| flow.results[end].as_ref());
             self.results[end].as_ref()?.within(later, earlier)
         };
-        let program = |later: [Carried; 2]| {
-            let earlier = earlier.program.unwrap_or_default();
-            [0, 1].map(|way| later[way].since(earlier[way]))
+        let program = |later: &[Carried; 2]| {
+            let earlier = earlier.program.as_deref().copied().unwrap_or_default();
+            Box::new([0, 1].map(|way| later[way].since(earlier[way])))
         };
         Self {
             start: self.start,
@@ -109,15 +113,15 @@ impl FlowTotals {
             received_by_half: by_half,
             drops: later.drops.saturating_sub(earlier.drops),
             marks: later.marks.saturating_sub(earlier.marks),
-            sender: later.sender.since(&earlier.sender),
-            receiver: later.receiver.since(&earlier.receiver),
-            delay: later.delay.as_ref().map(delay),
+            sender: counts(&later.sender, &earlier.sender),
+            receiver: counts(&later.receiver, &earlier.receiver),
+            delay: later.delay.as_deref().map(delay).map(Box::new),
             unseen: later.unseen,
             results: [0, 1].map(results),
-            program: later.program.map(program),
+            program: later.program.as_deref().map(program),
             left_out: self.left_out,
             measured: Some([from, until]),
-            lost: later.delay.map(|_| lost(later).saturating_sub(lost(earlier))),
+            lost: later.delay.as_ref().map(|_| lost(later).saturating_sub(lost(earlier))),
         }
     }
 }

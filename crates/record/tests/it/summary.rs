@@ -8,6 +8,7 @@ use network::PortId;
 use record::{Error, Summary, judge};
 use scenario::Plan;
 use scenario::plan::{Expectation, Node, Program, Transport, User};
+use transport::Info;
 
 fn expectation(path: &str, low: Option<f64>, high: Option<f64>) -> Expectation {
     Expectation { path: path.into(), low, high }
@@ -156,7 +157,8 @@ fn the_schema_that_is_checked_in_is_current() {
 #[test]
 fn a_flow_that_stalled_says_which_end_and_why() {
     let mut totals = scene::totals();
-    totals.flows[0].receiver.stall = Some(transport::Stall::SendBuffer);
+    let stall = Some(transport::Stall::SendBuffer);
+    totals.flows[0].receiver = Info { stall, ..Info::default() }.into();
     let summary = Summary::new(&scene::plan(), &totals);
     let stalls: Vec<_> = summary.stalls().collect();
     let why = "receiver: send buffer full, nothing in flight, no timer armed";
@@ -168,13 +170,14 @@ fn what_a_kernels_tcp_decides_is_absent() {
     let decisions =
         ["spurious_timeouts", "fast_recoveries", "undos", "tail_loss_probes", "local_drops"];
     let mut totals = scene::totals();
-    for flow in &mut totals.flows {
-        let counts = &mut flow.sender;
+    for (number, flow) in totals.flows.iter_mut().enumerate() {
+        let mut counts = flow.sender.get();
         (counts.spurious_timeouts, counts.undos) = (1, 3);
         (counts.tlp_probes, counts.local_drops) = (4, 5);
+        // As it is for a kernel's socket.
+        counts.reports_decisions &= number > 0;
+        flow.sender = counts.into();
     }
-    // As it is for a kernel's socket.
-    totals.flows[0].sender.reports_decisions = false;
     let summary = Summary::new(&scene::plan(), &totals);
     let (document, quantities) = (summary.to_value(), summary.quantities());
     for (column, count) in decisions.into_iter().zip([1, 2, 3, 4, 5]) {

@@ -279,7 +279,7 @@ pub(crate) fn totals() -> Totals {
         received: Bytes(received),
         received_by_half: Some(Bytes(received / 4)),
         drops: 6,
-        sender,
+        sender: sender.into(),
         ..FlowTotals::default()
     };
     let mut drops = Drops::default();

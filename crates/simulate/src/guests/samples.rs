@@ -8,7 +8,7 @@ use guest::network::Socket;
 use record::totals::FlowTotals;
 use scenario::Plan;
 use scenario::plan::{Flow, Transport};
-use transport::Info;
+use transport::{Info, PackedInfo};
 
 use super::inbox::Sample;
 
@@ -68,8 +68,9 @@ impl Samples {
     /// Fills in missing results of flows from their last samples.
     pub(super) fn so_far(&self, flows: &mut [FlowTotals]) {
         for (flow, last) in flows.iter_mut().zip(&self.last) {
-            if let Some([sender, receiver]) = *last {
-                let received = Bytes(receiver.bytes_read);
+            if let Some(ends) = *last {
+                let received = Bytes(ends[1].bytes_read);
+                let [sender, receiver] = ends.map(PackedInfo::from);
                 *flow = FlowTotals { sender, receiver, received, ..flow.clone() };
             }
         }
@@ -88,11 +89,12 @@ impl Samples {
             let (counted, known) = (&mut counted[number], &known[number]);
             let program = matches!(flow.transport, Transport::Program(_));
             if near && !program {
-                counted.sender = known.sender;
+                counted.sender.clone_from(&known.sender);
                 counted.results[0].clone_from(&known.results[0]);
             }
             if far && !program {
-                (counted.receiver, counted.delay) = (known.receiver, known.delay);
+                counted.receiver.clone_from(&known.receiver);
+                counted.delay.clone_from(&known.delay);
                 counted.results[1].clone_from(&known.results[1]);
             }
             let reads = if flow.reader() == flow.from { near } else { far };

@@ -62,6 +62,6 @@ fn a_capture_has_each_packet_that_its_link_loses_once() {
         *times.entry(frame[1]).or_insert(0_u64) += 1;
     }
     let repeated: u64 = times.values().map(|times| times - 1).sum();
-    let retransmitted = totals.flows[0].sender.retransmissions;
+    let retransmitted = totals.flows[0].sender.get().retransmissions;
     assert_eq!(repeated, retransmitted);
 }

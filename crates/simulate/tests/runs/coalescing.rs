@@ -55,7 +55,7 @@ fn what_is_joined_is_acknowledged_once() {
     let apart = run("coalesce = { delay = \"25 us\", gro = false }", flow);
     assert!((0.45..0.55).contains(&acks(&apart)), "{}", acks(&apart));
     for totals in [&joined, &few, &apart] {
-        assert_eq!(totals.flows[0].sender.retransmissions, 0);
+        assert_eq!(totals.flows[0].sender.get().retransmissions, 0);
     }
 }
 

@@ -82,7 +82,7 @@ proptest! {
             let (_, soonest, _) = events.times.ranges().next().expect("some");
             prop_assert!(soonest >= ideal, "{soonest} ns, at least {ideal} ns");
             if lossless {
-                prop_assert_eq!(flow.sender.retransmissions, 0);
+                prop_assert_eq!(flow.sender.get().retransmissions, 0);
             }
         }
     }

@@ -66,7 +66,7 @@ fn many_to_one_fills_the_line_and_loses_nothing() {
         let totals = driver::totals(&plan);
         let read: u64 = totals.flows.iter().map(|flow| flow.received.0).sum();
         let goodput = read as f64 * 8.0 / totals.seconds();
-        let stacks: u64 = totals.flows.iter().map(|flow| flow.sender.retransmissions).sum();
+        let stacks: u64 = totals.flows.iter().map(|flow| flow.sender.get().retransmissions).sum();
         assert_eq!((lost(&plan, &totals), stacks), (0, 0), "{senders} {pause}");
         assert!(goodput > 9.32e9, "{senders} {pause}: {goodput:.4e}");
         assert!(pauses(&totals) > 0, "{senders} {pause}");

@@ -173,7 +173,7 @@ proptest! {
         let flow = flow(&ranks(mtu, &job, &buffers));
         let (headers, ways) = if is_eager { (1, 1) } else { (3, 3) };
         let carried = ITERATIONS * (u64::from(message) + headers * 40);
-        prop_assert_eq!([flow.sender.bytes_read, flow.receiver.bytes_read], [carried; 2]);
+        prop_assert_eq!([flow.sender.get().bytes_read, flow.receiver.get().bytes_read], [carried; 2]);
         for results in &flow.results {
             let rank = results.as_ref().and_then(|results| results.get::<RankTotals>()).expect("a rank at each end");
             prop_assert_eq!((rank.messages, rank.bytes), (ITERATIONS, ITERATIONS * u64::from(message)));

@@ -120,7 +120,7 @@ fn a_slow_reader_closes_the_window() {
     let copies = 1_048_576.0 / 4.0;
     assert!(took(&slow) > copies && took(&slow) < copies * 1.05, "{}", took(&slow));
     // The FIN may find the window full; only the FIN is retransmitted.
-    assert_eq!(slow.flows[0].sender.bytes_retransmitted, 0);
+    assert_eq!(slow.flows[0].sender.get().bytes_retransmitted, 0);
 }
 
 #[test]
