@@ -166,6 +166,12 @@ impl Engine {
         Self { world, schedule, delivered, now: Instant::ZERO, events: 0, lent: 0 }
     }
 
+    /// Wakes a node when it is next due, now that it has more to do.
+    pub(crate) fn arm(&mut self, node: usize) {
+        let at = self.world.nodes[node].next_wakeup();
+        self.schedule.arm((2 * self.world.channels.len() + node) as u32, at);
+    }
+
     /// Lets the ports of routers and hosts send packets ahead of time ([`Port::look_ahead`]), where nothing in `plan`
     /// changes them and `observer` does not watch them. [`Engine::settle`] is due before counters are read.
     pub fn look_ahead(&mut self, plan: &Plan, observer: &impl Observer) {
@@ -204,6 +210,10 @@ impl Engine {
     /// The nodes and links.
     pub fn world(&self) -> &World {
         &self.world
+    }
+
+    pub(crate) fn world_mut(&mut self) -> &mut World {
+        &mut self.world
     }
 
     /// Applies a change to a port now; `None` if there is no such port, else the result.
@@ -316,7 +326,7 @@ impl Engine {
 
     /// Takes a packet that the machine behind `node` sent, now.
     pub fn offer(&mut self, node: u32, packet: PacketId, observer: &mut impl Observer) {
-        let World { nodes, channels, packets, priorities } = &mut self.world;
+        let World { nodes, channels, packets, priorities, .. } = &mut self.world;
         if let Some(Some(map)) = priorities.get(node as usize) {
             packets[packet].priority = map.priority(packets[packet].tos >> 2);
         }

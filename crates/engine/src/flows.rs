@@ -6,12 +6,20 @@ use network::observer::{Event, Observer};
 use network::{Node, host::Host};
 use record::totals::FlowTotals;
 use scenario::Plan;
+use scenario::plan::FlowEnd;
 use transport::Info;
 
 use crate::engine::Engine;
 use crate::goodput::GoodputMarks;
 
 impl Engine {
+    /// Adds the flows that begin at `until` at the latest, of a world that has only those which begin earlier.
+    pub fn begin_flows(&mut self, plan: &Plan, until: Instant) {
+        while let Some(ends) = self.world_mut().begin_next(plan, until) {
+            ends.into_iter().for_each(|node| self.arm(node));
+        }
+    }
+
     /// Reports the present state of both ends of each flow that has begun, without the ends on a real kernel.
     pub fn sample_flows(&self, plan: &Plan, now: Instant, observer: &mut impl Observer) {
         for (number, flow) in plan.flows.iter().enumerate() {
@@ -32,7 +40,8 @@ impl Engine {
     /// The totals of flow `number` so far; without drops, which observers count.
     pub fn flow_totals(&self, plan: &Plan, number: usize, marks: &GoodputMarks) -> FlowTotals {
         let (flow, id) = (&plan.flows[number], FlowId(number as u32));
-        let [sender, receiver] = [flow.from, flow.to].map(|node| self.info(node, id));
+        let [sender, receiver] =
+            [0, 1].map(|end| self.end_info(plan, FlowEnd { flow: number, end }));
         let results = [flow.from, flow.to].map(|node| {
             let (application, socket) = self.host(node)?.application(id)?;
             Results::of(application, socket)
@@ -56,6 +65,15 @@ impl Engine {
     /// The state of a flow's end at that node, if it is modelled there.
     pub fn info(&self, node: usize, flow: FlowId) -> Info {
         self.host(node).and_then(|host| host.info(flow)).unwrap_or_default()
+    }
+
+    /// The state of a flow's end, if it is modelled; before the flow begins, as it will begin.
+    fn end_info(&self, plan: &Plan, end: FlowEnd) -> Info {
+        let flow = &plan.flows[end.flow];
+        let host = self.host([flow.from, flow.to][end.end]);
+        let planned = || self.world().socket(plan, end).filter(|_| plan.is_simulated(flow))?.info();
+        let info = host.and_then(|host| host.info(FlowId(end.flow as u32)).or_else(planned));
+        info.unwrap_or_default()
     }
 
     fn host(&self, node: usize) -> Option<&Host> {

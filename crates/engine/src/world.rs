@@ -1,5 +1,7 @@
 //! The world: a plan's nodes and links, connected.
 
+use std::cmp::Reverse;
+use std::ops::Range;
 use std::sync::Arc;
 
 use base::{Bytes, DscpMap, Fault, FlowId, HostId, Instant, Random};
@@ -14,7 +16,7 @@ use network::router::Router;
 use network::{Behaviour, Parts};
 use network::{Node, Port, PortId};
 use scenario::Plan;
-use scenario::plan::{Attachment, FlowEnd, PlannedApplication, Transport};
+use scenario::plan::{Attachment, Change, FlowEnd, PlannedApplication, Target, Transport};
 use traffic::condition::Conditioner;
 use traffic::qdisc::fifo;
 use traffic::{Packets, Pause, qdisc};
@@ -51,16 +53,29 @@ pub struct World {
     pub packets: Packets,
     /// The priority of each code point, by node, where it is not the class selector.
     pub priorities: Vec<Option<DscpMap>>,
+    /// The flows that are added when they begin: [`World::begin_next`]; the earliest last.
+    waiting: Vec<u32>,
 }
 
 impl World {
-    /// Builds the world of `plan`, with modelled hosts and the flows between them.
+    /// Builds the world of `plan`, with modelled hosts and all flows between them.
     ///
     /// # Errors
     /// A discipline or conditioner that refuses its parameters; a plan from `scenario` was already checked for that.
     pub fn new(plan: &Plan) -> Result<Self, Fault> {
         let mut world = Self::joined(plan, NodeKind::build)?;
-        world.connect(plan);
+        world.connect(plan, |_| false);
+        Ok(world)
+    }
+
+    /// Builds the world of `plan`, with modelled hosts, and with those flows between them that need be there before
+    /// they begin: [`World::begin_next`] adds the others.
+    ///
+    /// # Errors
+    /// A discipline or conditioner that refuses its parameters; a plan from `scenario` was already checked for that.
+    pub fn at_start(plan: &Plan) -> Result<Self, Fault> {
+        let mut world = Self::joined(plan, NodeKind::build)?;
+        world.connect(plan, |flow| begins_unnoticed(plan, flow));
         Ok(world)
     }
 
@@ -79,7 +94,7 @@ impl World {
     /// A discipline or conditioner that refuses its parameters; a plan from `scenario` was already checked for that.
     pub fn of_kernels(plan: &Plan, packets: Packets) -> Result<Self, Fault> {
         let mut world = Self::with_machines(plan, packets, |host| host.kernel.is_some())?;
-        world.connect(plan);
+        world.connect(plan, |_| false);
         Ok(world)
     }
 
@@ -152,7 +167,8 @@ impl World {
             channels[channel].far_port = channels[channel ^ 1].port;
         }
         let priorities = plan.priorities();
-        let mut world = Self { nodes: Vec::new(), channels, packets: Packets::new(), priorities };
+        let (nodes, packets, waiting) = (Vec::new(), Packets::new(), Vec::new());
+        let mut world = Self { nodes, channels, packets, priorities, waiting };
         let (destinations, pages) = (world.destinations(plan), plan.routes.pages().into());
         let mut own = vec![Vec::new(); plan.nodes.len()];
         for (number, interface) in (plan.nodes.len()..).zip(&plan.interfaces) {
@@ -231,21 +247,44 @@ impl World {
         }
     }
 
-    /// Adds both ends of every modelled flow, and the modelled ends of others. Events due at a host at the same
-    /// time run in the order of addition: connections before datagrams.
-    fn connect(&mut self, plan: &Plan) {
+    /// Adds both ends of every modelled flow, and the modelled ends of others, except flows that wait for their start.
+    fn connect(&mut self, plan: &Plan, waits: impl Fn(usize) -> bool) {
         self.describe(plan);
-        for datagrams in [false, true] {
-            for flows in plan.sharing() {
-                let flow = &plan.flows[flows.start];
-                if matches!(flow.transport, Transport::Udp(_)) == datagrams
-                    && plan.is_simulated(flow)
-                {
-                    for planned in plan.applications(flows) {
-                        self.add(plan, planned);
-                    }
-                }
+        for flows in plan.sharing() {
+            let flow = &plan.flows[flows.start];
+            if !plan.is_simulated(flow) {
+                continue;
             }
+            if waits(flows.start) {
+                self.waiting.push(flows.start as u32);
+            } else {
+                self.add_all(plan, flows);
+            }
+        }
+        self.waiting
+            .sort_unstable_by_key(|&flow| Reverse((plan.flows[flow as usize].span.start, flow)));
+    }
+
+    /// Adds the next flow that begins at `until` at the latest; returns the nodes at its ends.
+    pub(crate) fn begin_next(&mut self, plan: &Plan, until: Instant) -> Option<[usize; 2]> {
+        let number = *self.waiting.last()? as usize;
+        let flow = &plan.flows[number];
+        if flow.span.start > until {
+            return None;
+        }
+        self.waiting.pop();
+        self.add_all(plan, number..number + 1);
+        Some([flow.from, flow.to])
+    }
+
+    /// Adds the applications of flows that share them, or of one flow. If several have timers due at a host at the same
+    /// time, those of connections run before those of datagrams, and both in the order of the plan.
+    fn add_all(&mut self, plan: &Plan, flows: Range<usize>) {
+        let is_udp = matches!(plan.flows[flows.start].transport, Transport::Udp(_));
+        // Flows have at most two applications each.
+        let first = 2 * (flows.start + if is_udp { plan.flows.len() } else { 0 });
+        for (rank, planned) in (first as u32..).zip(plan.applications(flows)) {
+            self.add(plan, rank, planned);
         }
     }
 
@@ -253,6 +292,7 @@ impl World {
     fn add(
         &mut self,
         plan: &Plan,
+        rank: u32,
         PlannedApplication { application, sockets }: PlannedApplication,
     ) {
         let FlowEnd { flow, end } = sockets[0];
@@ -261,11 +301,15 @@ impl World {
             return;
         }
         let sockets: Vec<_> = sockets.into_iter().filter_map(|at| self.socket(plan, at)).collect();
-        self.host(node).add(application, sockets);
+        self.host(node).add(rank, application, sockets);
     }
 
     /// The socket at that end of a flow.
-    fn socket(&self, plan: &Plan, FlowEnd { flow: number, end }: FlowEnd) -> Option<SocketConfig> {
+    pub(crate) fn socket(
+        &self,
+        plan: &Plan,
+        FlowEnd { flow: number, end }: FlowEnd,
+    ) -> Option<SocketConfig> {
         let flow = &plan.flows[number];
         let kind = match &flow.transport {
             Transport::Tcp(tcp) => {
@@ -297,6 +341,18 @@ impl World {
     fn host(&mut self, node: usize) -> &mut Host {
         self.nodes[node].as_host_mut().expect("a planned flow's ends are hosts")
     }
+}
+
+/// Whether the flow of that number may be added when it begins, because nothing is known of it and nothing changes of it
+/// before: its programs count nothing of their own, and it has no programs in common with another.
+fn begins_unnoticed(plan: &Plan, number: usize) -> bool {
+    let counts_nothing =
+        plan.flows[number].tcp().is_some_and(|tcp| tcp.workload.results().is_none());
+    let changes = |change: &Change| match &change.target {
+        Target::Sockets(options) => options.flows.contains(&number),
+        Target::Port(..) => false,
+    };
+    counts_nothing && !plan.changes.iter().any(changes)
 }
 
 /// The impairments of the wire from `end`; each has its own stream of random numbers.

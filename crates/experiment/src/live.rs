@@ -80,6 +80,7 @@ impl Live {
     /// Starts to answer requests, for the run of `plan` by `driver` that fills `folder`.
     pub(crate) fn open(plan: &Plan, driver: &str, folder: &Path) -> Self {
         let shared = Arc::new(Shared::default());
+        let sampled = plan.flows.iter().filter(|_| plan.probes.flows.is_some());
         let desk = Desk {
             shared: Arc::clone(&shared),
             still: Statistics {
@@ -90,7 +91,7 @@ impl Live {
                 ..Statistics::default()
             },
             plan: plan.without_flows(),
-            flows: plan.flows.iter().map(|flow| flow.name.clone()).collect(),
+            flows: sampled.map(|flow| flow.name.clone()).collect(),
         };
         Self { thread: serve(folder, desk).ok(), shared }
     }
@@ -133,6 +134,7 @@ struct Desk {
     /// The part that does not change.
     still: Statistics,
     plan: Plan,
+    /// The names of the flows, if they are sampled.
     flows: Vec<String>,
 }
 

@@ -71,6 +71,12 @@ impl FlowTable {
         self.slots[place] = Slot { flow, endpoint };
     }
 
+    /// The flows that end here.
+    pub(crate) fn flows(&self) -> impl Iterator<Item = FlowId> + '_ {
+        let used = self.slots.iter().filter(|slot| slot.endpoint != NO_ENDPOINT);
+        used.map(|slot| slot.flow)
+    }
+
     /// The number of flows that it has space for.
     #[cfg(test)]
     fn places(&self) -> usize {
@@ -95,7 +101,7 @@ mod tests {
                 let other = FlowId(stride.wrapping_mul(number + 100));
                 assert_eq!(table.get(other), NO_ENDPOINT, "{stride}");
             }
-            assert_eq!(table.places(), 256, "{stride}");
+            assert_eq!((table.flows().count(), table.places()), (100, 256), "{stride}");
         }
         assert_eq!(FlowTable::default().get(FlowId::GAP), NO_ENDPOINT);
     }

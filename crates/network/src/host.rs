@@ -9,10 +9,12 @@ mod closed;
 mod coalescing;
 mod config;
 mod datagrams;
+mod ended;
 mod paths;
 mod processor;
 mod queries;
 mod sending;
+mod socket;
 mod socket_config;
 mod sockets;
 
@@ -128,13 +130,15 @@ impl Host {
         }
     }
 
-    /// Adds an application with its sockets.
+    /// Adds an application with its sockets. Of applications whose timers are due at the same time, the one of the
+    /// lowest rank runs first.
     pub fn add(
         &mut self,
+        rank: u32,
         application: Box<dyn Application>,
         sockets: impl IntoIterator<Item = SocketConfig>,
     ) {
-        self.applications.add(application, sockets, &mut self.by_flow);
+        self.applications.add(rank, application, sockets, &mut self.by_flow);
     }
 
     /// Queues an arrived packet for the interrupt, or for the processor.

@@ -2,7 +2,7 @@
 //!
 //! A tournament tree over the sources: every inner node holds the earlier of its two children, the root the
 //! earliest of all. Changing a source's time replays its matches up to the first one with an unchanged winner. Ties
-//! go to the lower source, so that there is one order in every run.
+//! go to the lower rank, then to the lower source, so that there is one order in every run.
 
 use base::Instant;
 
@@ -18,15 +18,16 @@ pub struct Schedule {
 /// The entry of a source that is not armed: later than any other.
 const NEVER: u128 = u128::MAX;
 
-/// The time in the upper bits, the source in the lower bits, so that entries compare as one number.
+/// The time in the upper bits, then the rank, then the source, so that entries compare as one number.
 #[inline]
-fn entry(source: u32, at: Instant) -> u128 {
-    if at == Instant::NEVER { NEVER } else { u128::from(at.as_ps()) << 32 | u128::from(source) }
+fn entry(source: u32, rank: u32, at: Instant) -> u128 {
+    let place = u64::from(rank) << 32 | u64::from(source);
+    if at == Instant::NEVER { NEVER } else { u128::from(at.as_ps()) << 64 | u128::from(place) }
 }
 
 #[inline]
 fn time(entry: u128) -> Instant {
-    Instant::from_ps((entry >> 32) as u64)
+    Instant::from_ps((entry >> 64) as u64)
 }
 
 impl Schedule {
@@ -53,14 +54,20 @@ impl Schedule {
     /// Wakes `source` at `at`, and no earlier; `Instant::NEVER` disarms it.
     #[inline]
     pub fn set(&mut self, source: u32, at: Instant) {
-        self.replay(source as usize, entry(source, at));
+        self.set_ranked(source, 0, at);
+    }
+
+    /// Like [`Self::set`]; of sources with the same time, the one of the lowest rank comes first.
+    #[inline]
+    pub fn set_ranked(&mut self, source: u32, rank: u32, at: Instant) {
+        self.replay(source as usize, entry(source, rank, at));
     }
 
     /// Wakes `source` at `at` at the latest: an earlier time stays. Re-arming a retransmission timer on every ACK
     /// therefore costs a comparison.
     #[inline]
     pub fn arm(&mut self, source: u32, at: Instant) {
-        let entry = entry(source, at);
+        let entry = entry(source, 0, at);
         if entry < self.tree[self.leaves + source as usize] {
             self.replay(source as usize, entry);
         }
@@ -110,7 +117,7 @@ mod tests {
 
     #[derive(Clone, Debug)]
     enum Operation {
-        Set(u32, u64),
+        Set(u32, u32, u64),
         Arm(u32, u64),
         Disarm(u32),
         Fire,
@@ -118,7 +125,7 @@ mod tests {
 
     fn operation() -> impl Strategy<Value = Operation> {
         prop_oneof![
-            (0..9u32, 0..50u64).prop_map(|(s, t)| Operation::Set(s, t)),
+            (0..9u32, 0..3u32, 0..50u64).prop_map(|(s, r, t)| Operation::Set(s, r, t)),
             (0..9u32, 0..50u64).prop_map(|(s, t)| Operation::Arm(s, t)),
             (0..9u32).prop_map(Operation::Disarm),
             Just(Operation::Fire),
@@ -126,7 +133,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a plain list: the earliest source comes first, ties by number.
+        /// Against a plain list: the earliest source comes first, ties by rank and number.
         #[test]
         fn keeps_the_order_of_a_plain_list(
             operations in prop::collection::vec(operation(), 1..300),
@@ -138,30 +145,30 @@ mod tests {
                     prop_assert_eq!(schedule.add(), source);
                 }
             }
-            let mut list = [Instant::NEVER; 9];
+            let mut list = [(Instant::NEVER, 0); 9];
             for operation in operations {
                 match operation {
-                    Operation::Set(s, t) => {
-                        list[s as usize] = Instant::from_ps(t);
-                        schedule.set(s, Instant::from_ps(t));
+                    Operation::Set(s, rank, t) => {
+                        list[s as usize] = (Instant::from_ps(t), rank);
+                        schedule.set_ranked(s, rank, Instant::from_ps(t));
                     }
                     Operation::Arm(s, t) => {
-                        list[s as usize] = list[s as usize].min(Instant::from_ps(t));
+                        list[s as usize] = list[s as usize].min((Instant::from_ps(t), 0));
                         schedule.arm(s, Instant::from_ps(t));
                     }
                     Operation::Disarm(s) => {
-                        list[s as usize] = Instant::NEVER;
+                        list[s as usize] = (Instant::NEVER, 0);
                         schedule.set(s, Instant::NEVER);
                     }
                     Operation::Fire => {
-                        let (at, s) = (0..9u32).map(|s| (list[s as usize], s)).min().unwrap();
+                        let ((at, _), s) = (0..9u32).map(|s| (list[s as usize], s)).min().unwrap();
                         let want = (at != Instant::NEVER).then_some((at, s));
                         prop_assert_eq!(schedule.due(Instant::from_ps(u64::MAX - 1)), want);
-                        list[s as usize] = Instant::NEVER;
+                        list[s as usize] = (Instant::NEVER, 0);
                         schedule.set(s, Instant::NEVER);
                     }
                 }
-                prop_assert_eq!(schedule.earliest(), *list.iter().min().unwrap());
+                prop_assert_eq!(schedule.earliest(), list.iter().min().unwrap().0);
             }
         }
     }

@@ -24,7 +24,7 @@ pub fn run(
     steering: Steering<'_>,
 ) -> Result<Totals, Fault> {
     capability::check(CAPABILITIES, plan)?;
-    let mut engine = Engine::new(World::new(plan)?);
+    let mut engine = Engine::new(World::at_start(plan)?);
     let tally = Tally::new(plan, observer);
     engine.look_ahead(plan, &tally);
     let mut modelled = Modelled { engine, tally };
@@ -36,6 +36,9 @@ pub fn run(
 pub(crate) trait Simulation<O> {
     /// Why time could not advance.
     type Failure;
+
+    /// Adds the flows that begin at `now` at the latest, if they are not there already.
+    fn begin_flows(&mut self, _plan: &Plan, _now: Instant) {}
 
     /// Runs all events up to `now`, or some of them; returns whether all have run.
     fn advance(&mut self, now: Instant) -> Result<bool, Self::Failure>;
@@ -58,6 +61,10 @@ struct Modelled<O> {
 
 impl<O: Observer> Simulation<O> for Modelled<O> {
     type Failure = Infallible;
+
+    fn begin_flows(&mut self, plan: &Plan, now: Instant) {
+        self.engine.begin_flows(plan, now);
+    }
 
     fn advance(&mut self, now: Instant) -> Result<bool, Infallible> {
         Ok(self.engine.run_some(now, EVENTS, &mut self.tally))
@@ -98,6 +105,7 @@ pub(crate) fn drive<O: Observer, M: Simulation<O>>(
     let goes_on = || !steering.interrupted.load(Ordering::Relaxed);
     'run: while goes_on() {
         let now = agenda.next().min(report_at).min(end);
+        simulation.begin_flows(plan, now);
         loop {
             match simulation.advance(now) {
                 Ok(true) => break,

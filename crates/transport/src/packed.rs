@@ -30,9 +30,9 @@ impl Packer {
         words.iter().filter(|word| **word != 0).for_each(|word| self.push(*word));
     }
 
-    /// All that was written.
+    /// All that was written, in memory of just that size: what is cut off a larger piece is of use to few others.
     pub fn finish(self) -> Box<[u8]> {
-        self.0.into_boxed_slice()
+        self.0.as_slice().into()
     }
 }
 

@@ -1,10 +1,8 @@
 //! The remains of a closed connection, in few bytes: a run may have a million of them.
 
 use base::packet::SackBlock;
-use base::{Instant, Packet};
+use base::{FlowId, HostId, Instant, Packet};
 use transport::{Info, Packer, Unpacker};
-
-use super::socket_config::SocketConfig;
 
 /// The remains of a closed connection.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +11,8 @@ pub(super) struct Closed {
     pub(super) progress: (u64, Instant),
     /// Its counters.
     pub(super) info: Info,
+    /// The interface through which it sent.
+    pub(super) port: u32,
     /// The ACK that answers a retransmitted FIN.
     pub(super) last_ack: Packet,
 }
@@ -24,21 +24,23 @@ pub(super) struct PackedClosed(Box<[u8]>);
 impl PackedClosed {
     /// Packs the remains of a connection.
     pub(super) fn new(closed: &Closed) -> Self {
-        let Closed { progress: (read, at), info, last_ack } = closed;
+        let Closed { progress: (read, at), info, port, last_ack } = closed;
         let mut packer = Packer::default();
         packer.push(*read);
         packer.push(at.as_ps());
         info.pack(&mut packer);
+        packer.push((*port).into());
         pack_ack(last_ack, &mut packer);
         Self(packer.finish())
     }
 
-    /// The remains of the connection of that configuration.
-    pub(super) fn unpack(&self, config: &SocketConfig) -> Closed {
+    /// The remains of the connection of that flow.
+    pub(super) fn unpack(&self, flow: FlowId) -> Closed {
         let mut unpacker = Unpacker(&self.0);
         let progress = progress(&mut unpacker);
         let info = Info::unpack(&mut unpacker);
-        Closed { progress, info, last_ack: unpack_ack(config, &mut unpacker) }
+        let port = unpacker.next_word() as u32;
+        Closed { progress, info, port, last_ack: unpack_ack(flow, &mut unpacker) }
     }
 
     /// [`Closed::progress`].
@@ -58,10 +60,12 @@ fn progress(unpacker: &mut Unpacker<'_>) -> (u64, Instant) {
     (unpacker.next_word(), Instant::from_ps(unpacker.next_word()))
 }
 
-/// Packs the fields of an ACK that its configuration does not give.
+/// Packs the fields of an ACK, all but its flow.
 fn pack_ack(ack: &Packet, packer: &mut Packer) {
     let tcp = &ack.tcp;
     packer.push_sparse(&[
+        ack.source.0.into(),
+        ack.destination.0.into(),
         ack.length.into(),
         ack.tos.into(),
         ack.priority.into(),
@@ -81,11 +85,25 @@ fn pack_ack(ack: &Packet, packer: &mut Packer) {
     }
 }
 
-fn unpack_ack(config: &SocketConfig, unpacker: &mut Unpacker<'_>) -> Packet {
-    let SocketConfig { flow, local: source, peer: destination, .. } = *config;
-    let mut ack = Packet { flow, source, destination, ..Packet::default() };
-    let [length, tos, priority, seq, acked, ts_val, ts_ecr, window, flags, timed, scale, blocks] =
-        unpacker.next_sparse();
+fn unpack_ack(flow: FlowId, unpacker: &mut Unpacker<'_>) -> Packet {
+    let mut ack = Packet { flow, ..Packet::default() };
+    let [
+        from,
+        to,
+        length,
+        tos,
+        priority,
+        seq,
+        acked,
+        ts_val,
+        ts_ecr,
+        window,
+        flags,
+        timed,
+        scale,
+        blocks,
+    ] = unpacker.next_sparse();
+    (ack.source, ack.destination) = (HostId(from as u32), HostId(to as u32));
     (ack.length, ack.tos, ack.priority) = (length as u32, tos as u8, priority as u8);
     let tcp = &mut ack.tcp;
     (tcp.seq, tcp.ack, tcp.window) = (seq as u32, acked as u32, window as u16);
@@ -100,24 +118,13 @@ fn unpack_ack(config: &SocketConfig, unpacker: &mut Unpacker<'_>) -> Packet {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use base::Duration;
+    use transport::Phase;
 
-    use base::{Duration, FlowId, HostId};
-    use transport::{Phase, Profile};
-
-    use super::super::socket_config::SocketKind;
     use super::*;
 
     #[test]
     fn a_closed_connection_takes_few_bytes_and_loses_nothing() {
-        let kind = SocketKind::Connection {
-            isn: 9,
-            connects: true,
-            tcp: Arc::new(Profile::all()[0].config()),
-        };
-        let (local, peer) = (HostId(3), HostId(70_000));
-        let config =
-            SocketConfig { flow: FlowId(8), port: 1, local, peer, priority: Some(5), kind };
         let info = Info {
             phase: Phase::Closed,
             cwnd: 17,
@@ -147,8 +154,8 @@ mod tests {
         };
         let mut last_ack = Packet {
             flow: FlowId(8),
-            source: local,
-            destination: peer,
+            source: HostId(3),
+            destination: HostId(70_000),
             length: 70,
             tos: 0x22,
             priority: 5,
@@ -163,11 +170,11 @@ mod tests {
                 *block = SackBlock { start: 1 << 30, end: u32::from(blocks) };
             }
             let progress = (10_000, Instant::ZERO + Duration::from_secs(11));
-            let closed = Closed { progress, info, last_ack };
+            let closed = Closed { progress, info, port: 1, last_ack };
             let packed = PackedClosed::new(&closed);
             assert_eq!((packed.progress(), packed.info()), (progress, info));
             let [found, expected] =
-                [packed.unpack(&config), closed].map(|closed| format!("{closed:?}"));
+                [packed.unpack(FlowId(8)), closed].map(|closed| format!("{closed:?}"));
             assert_eq!(found, expected);
             assert!(packed.0.len() <= 144 + 6 * usize::from(blocks), "{}", packed.0.len());
         }

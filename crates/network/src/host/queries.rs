@@ -18,6 +18,11 @@ impl Host {
         self.endpoints.len()
     }
 
+    /// The maximum number of applications that were here at once.
+    pub fn application_places(&self) -> usize {
+        self.applications.places()
+    }
+
     /// The state of the connection of `flow` here; for datagrams, the counters.
     pub fn info(&self, flow: FlowId) -> Option<Info> {
         match self.by_flow.get(flow) {
@@ -54,6 +59,6 @@ impl Host {
 
     /// The flows that end here.
     pub fn flows(&self) -> impl Iterator<Item = FlowId> + '_ {
-        self.applications.flows()
+        self.by_flow.flows()
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{FlowId, HostId};
-use transport::{Config, Connection};
+use transport::{Config, Connection, Info};
 
 /// The configuration of an application's socket.
 #[derive(Clone, Debug)]
@@ -57,6 +57,11 @@ impl SocketConfig {
             connection.set_priority(priority);
         }
         Some(connection)
+    }
+
+    /// The state of its connection before it is opened; `None` for datagrams.
+    pub fn info(&self) -> Option<Info> {
+        Some(self.open()?.info())
     }
 
     /// Whether the application connects.

@@ -3,70 +3,27 @@
 //! A connection exists from its opening, by its application or by the peer's SYN, until both ends have closed it.
 //! After that only its counters remain, and the ACK that answers a retransmitted FIN.
 
-use std::sync::Arc;
-
 use base::packet::flags;
-use base::{FlowId, Instant, Packet};
+use base::{Instant, Packet};
 use transport::{Info, OptionError, Phase, SocketOption};
 
 use super::closed::{Closed, PackedClosed};
-use super::datagrams::DatagramSocket;
-use super::socket_config::{SocketConfig, SocketKind};
+use super::ended::{Ended, Over};
+use super::socket::{Socket, State};
+use super::socket_config::SocketConfig;
 use super::{Endpoint, SOCKETS};
 use crate::application::{Application, ConnectionLimits, SocketEvent, SocketId, Sockets};
 use crate::datagram::Delay;
 use crate::flow_table::FlowTable;
 use crate::schedule::Schedule;
 
-/// The state of a socket.
-#[derive(Debug)]
-enum State {
-    Planned,
-    /// The endpoint of that number.
-    Open(u32),
-    Closed(PackedClosed),
-    /// A datagram socket, without a connection.
-    Datagrams(Box<DatagramSocket>),
-}
-
-impl State {
-    /// The initial state of a socket.
-    fn new(config: &SocketConfig) -> Self {
-        match config.kind {
-            SocketKind::Connection { .. } => Self::Planned,
-            SocketKind::Datagrams { tos, ip_header } => {
-                Self::Datagrams(DatagramSocket::new(config, tos, ip_header).into())
-            }
-        }
-    }
-}
-
-/// A socket.
-#[derive(Debug)]
-struct Socket {
-    config: SocketConfig,
-    /// The application that owns it.
-    application: u32,
-    state: State,
-}
-
-impl Socket {
-    /// Sets an option of a connection that is not opened yet.
-    fn configure(&mut self, option: &SocketOption) -> Result<(), OptionError> {
-        match (&self.state, &mut self.config.kind) {
-            (State::Planned, SocketKind::Connection { tcp, .. }) => {
-                option.configure(Arc::make_mut(tcp))
-            }
-            _ => Err(OptionError::NotOpen),
-        }
-    }
-}
-
 /// An application, and the first of its sockets; the others follow.
 #[derive(Debug)]
 struct Running {
     application: Box<dyn Application>,
     first: u32,
+    /// Its place among applications with a timer due at the same time.
+    rank: u32,
 }
 
 /// The applications of a host with their sockets.
@@ -74,6 +31,7 @@ struct Running {
 pub(super) struct Applications {
     list: Vec<Running>,
     sockets: Vec<Socket>,
+    ended: Ended,
     timers: Schedule,
     /// Connections that the application used.
     touched: Vec<u32>,
@@ -333,20 +291,25 @@ impl Sockets for HostSockets<'_> {
 }
 
 impl Applications {
-    /// Adds an application with its sockets, and returns its number.
+    /// Adds an application with its sockets, in the place of one that is over if there is such.
     pub(super) fn add(
         &mut self,
+        rank: u32,
         application: Box<dyn Application>,
         sockets: impl IntoIterator<Item = SocketConfig>,
         by_flow: &mut FlowTable,
     ) {
-        let (number, first) = (self.timers.add(), self.sockets.len() as u32);
-        self.timers.set(number, application.next_wakeup());
-        self.list.push(Running { application, first });
-        for config in sockets {
-            by_flow.set(config.flow, SOCKETS + self.sockets.len() as u32);
+        let sockets: Vec<_> = sockets.into_iter().collect();
+        let vacant = if sockets.len() == 1 { self.ended.take_vacant() } else { None };
+        let number = vacant.unwrap_or_else(|| self.timers.add());
+        let own = self.list.get(number as usize).map(|running| running.first);
+        let first = own.unwrap_or(self.sockets.len() as u32);
+        self.timers.set_ranked(number, rank, application.next_wakeup());
+        put(&mut self.list, number, Running { application, first, rank });
+        for (socket, config) in (first..).zip(sockets) {
+            by_flow.set(config.flow, SOCKETS + socket);
             let state = State::new(&config);
-            self.sockets.push(Socket { config, application: number, state });
+            put(&mut self.sockets, socket, Socket { config, application: number, state });
         }
     }
 
@@ -415,8 +378,9 @@ impl Applications {
     }
 
     /// Delivers the timer event of an application.
-    pub(super) fn wake(&mut self, application: u32, open: Open<'_>, now: Instant) {
-        self.notify(application, SocketEvent::Timer, open, now);
+    pub(super) fn wake(&mut self, application: u32, mut open: Open<'_>, now: Instant) {
+        self.notify(application, SocketEvent::Timer, open.reborrow(), now);
+        self.end(application, open.by_flow);
     }
 
     /// Delivers all pending events of an endpoint's connection to its application; `came` if a segment arrived.
@@ -439,13 +403,13 @@ impl Applications {
     }
 
     fn notify(&mut self, number: u32, event: SocketEvent, open: Open<'_>, now: Instant) {
-        let Self { list, sockets, timers, touched, outgoing } = self;
-        let Running { application, first } = &mut list[number as usize];
+        let Self { list, sockets, timers, touched, outgoing, .. } = self;
+        let Running { application, first, rank } = &mut list[number as usize];
         let sockets = &mut HostSockets { now, first: *first, sockets, open, touched, outgoing };
         application.handle(event, sockets);
         let at = application.next_wakeup();
         debug_assert!(at > now, "{application:?} asks for its past");
-        timers.set(number, at);
+        timers.set_ranked(number, *rank, at);
     }
 
     /// Whether applications used any endpoint.
@@ -485,15 +449,40 @@ impl Applications {
 
     /// Keeps the remains of a connection that both ends have closed, or that failed; its endpoint becomes free.
     pub(super) fn close(&mut self, index: u32, open: Open<'_>, now: Instant) {
-        let Endpoint { socket, connection, .. } = &mut open.endpoints[index as usize];
+        let Endpoint { socket, port, connection, .. } = &mut open.endpoints[index as usize];
         let (info, progress) = (connection.info(), connection.read_progress());
         let last_ack = connection.last_ack(now);
-        let closed = PackedClosed::new(&Closed { progress, info, last_ack });
-        let Socket { config, state, .. } = &mut self.sockets[*socket as usize];
+        let closed = PackedClosed::new(&Closed { progress, info, port: *port, last_ack });
+        let Socket { config, application, state } = &mut self.sockets[*socket as usize];
         *state = State::Closed(closed);
+        let application = *application;
         open.by_flow.set(config.flow, SOCKETS + *socket);
         open.timers.set(index, Instant::NEVER);
         open.free.push(index);
+        self.end(application, open.by_flow);
+    }
+
+    /// Keeps only the closed connection of an application, if that is over.
+    fn end(&mut self, number: u32, by_flow: &mut FlowTable) {
+        let next = self.list.get(number as usize + 1).map(|next| next.first as usize);
+        let next = next.unwrap_or(self.sockets.len());
+        let running = &mut self.list[number as usize];
+        let sockets = &mut self.sockets[running.first as usize..next];
+        let [Socket { config, state, .. }] = sockets else { return };
+        let idle = running.application.next_wakeup() == Instant::NEVER;
+        let is_over = matches!(state, State::Closed(_)) && idle;
+        if !is_over || running.application.results(SocketId::ONLY).is_some() {
+            return;
+        }
+        let State::Closed(closed) = core::mem::replace(state, State::Planned) else { return };
+        running.application = Box::new(Over);
+        by_flow.set(config.flow, SOCKETS + self.ended.add(number, closed));
+    }
+
+    /// The remains of a connection: of a socket, or of an application that is over.
+    fn closed(&self, number: u32) -> Option<&PackedClosed> {
+        let socket = self.sockets.get(number as usize);
+        socket.map_or_else(|| self.ended.get(number), |socket| socket.closed())
     }
 
     /// Handles a segment for a closed connection. Returns the ACK that answers a retransmitted FIN (RFC 9293,
@@ -504,32 +493,33 @@ impl Applications {
         segment: &Packet,
         now: Instant,
     ) -> Option<(u32, Packet)> {
-        let Socket { config, state: State::Closed(packed), .. } =
-            self.sockets.get_mut(number as usize)?
-        else {
-            return None;
+        let packed = match self.sockets.get_mut(number as usize) {
+            Some(socket) => socket.closed_mut()?,
+            None => self.ended.get_mut(number)?,
         };
-        let mut closed = packed.unpack(config);
+        let mut closed = packed.unpack(segment.flow);
         let again = segment.tcp.flags & flags::FIN != 0 || segment.tcp.payload != 0;
         let answers = again && closed.info.phase != Phase::Failed;
         closed.info.segments_received += 1;
         closed.info.segments_sent += u64::from(answers);
         *packed = PackedClosed::new(&closed);
-        answers.then_some((config.port, Packet { created: now, ..closed.last_ack }))
+        answers.then_some((closed.port, Packet { created: now, ..closed.last_ack }))
     }
 
-    /// The flows that end here.
-    pub(super) fn flows(&self) -> impl Iterator<Item = FlowId> + '_ {
-        self.sockets.iter().map(|socket| socket.config.flow)
+    /// The maximum number of applications that were here at once.
+    pub(super) fn places(&self) -> usize {
+        self.list.len()
     }
 
     /// The state of a socket without an open connection.
     pub(super) fn info(&self, number: u32) -> Option<Info> {
+        if let Some(closed) = self.closed(number) {
+            return Some(closed.info());
+        }
         let Socket { config, state, .. } = self.sockets.get(number as usize)?;
         match state {
-            State::Closed(closed) => Some(closed.info()),
             State::Datagrams(datagrams) => Some(datagrams.counters.info()),
-            State::Planned | State::Open(_) => config.open().map(|connection| connection.info()),
+            State::Planned | State::Open(_) | State::Closed(_) => config.info(),
         }
     }
 
@@ -543,17 +533,19 @@ impl Applications {
 
     /// The bytes read from a socket without an open connection, and the time of the last read.
     pub(super) fn progress(&self, number: u32) -> Option<(u64, Instant)> {
+        if let Some(closed) = self.closed(number) {
+            return Some(closed.progress());
+        }
         match &self.sockets.get(number as usize)?.state {
-            State::Closed(closed) => Some(closed.progress()),
             State::Datagrams(datagrams) => Some(datagrams.counters.progress()),
-            State::Planned | State::Open(_) => Some((0, Instant::ZERO)),
+            State::Planned | State::Open(_) | State::Closed(_) => Some((0, Instant::ZERO)),
         }
     }
 
     /// The application with the socket, and the socket's index in it.
     pub(super) fn application(&self, number: u32) -> Option<(&dyn Application, SocketId)> {
         let Socket { application, .. } = self.sockets.get(number as usize)?;
-        let Running { application, first } = &self.list[*application as usize];
+        let Running { application, first, .. } = &self.list[*application as usize];
         Some((application.as_ref(), SocketId(number - first)))
     }
 
@@ -567,5 +559,13 @@ impl Applications {
     #[inline]
     pub(super) fn due(&self, now: Instant) -> Option<u32> {
         self.timers.due(now).map(|(_, number)| number)
+    }
+}
+
+/// Sets the entry of that number, which is at most the next one.
+fn put<T>(list: &mut Vec<T>, number: u32, entry: T) {
+    match list.get_mut(number as usize) {
+        Some(place) => *place = entry,
+        None => list.push(entry),
     }
 }

@@ -284,7 +284,7 @@ fn a_program_answers_datagrams() {
             kind: kind.clone(),
         };
         let host = world.nodes[local.0 as usize].as_host_mut().expect("a host");
-        host.add(application, [socket]);
+        host.add(0, application, [socket]);
     }
     let mut engine = Engine::new(world);
     engine.run_until(Instant::ZERO + Duration::from_secs(1), &mut ());

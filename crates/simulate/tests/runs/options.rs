@@ -88,8 +88,12 @@ fn each_connection_has_its_own_options_from_when_they_are_set() {
     let program = Program { next, answers: answers.clone() };
     let [a, b] = &mut world.nodes[..] else { panic!("two hosts") };
     let (a, b) = (a.as_host_mut().expect("a host"), b.as_host_mut().expect("a host"));
-    a.add(Box::new(program), (0..3).map(|number| socket(number, true)));
-    b.add(Box::new(Sink::new(Reader { rate: None })), (0..3).map(|number| socket(number, false)));
+    a.add(0, Box::new(program), (0..3).map(|number| socket(number, true)));
+    b.add(
+        0,
+        Box::new(Sink::new(Reader { rate: None })),
+        (0..3).map(|number| socket(number, false)),
+    );
     let mut engine = Engine::new(world);
     let mut read_until = |second: u64| {
         engine.run_until(Instant::ZERO + Duration::from_secs(second), &mut ());

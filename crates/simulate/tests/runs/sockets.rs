@@ -53,6 +53,79 @@ fn short_connections_end_at_both_ends_whatever_is_lost() {
 }
 
 #[test]
+fn a_host_has_places_for_the_applications_that_run_at_once() {
+    let plan = driver::plan(SHORT);
+    let mut engine = Engine::new(World::at_start(&plan).expect("a world"));
+    for ms in (0..40_000).step_by(100) {
+        let now = Instant::ZERO + Duration::from_ms(ms);
+        engine.begin_flows(&plan, now);
+        engine.run_until(now, &mut ());
+    }
+    for node in [0, 1] {
+        let host = engine.world().nodes[node].as_host().expect("a host");
+        // A flow begins every 100 ms, and is over soon after.
+        let places = host.application_places();
+        assert!((2..=10).contains(&places), "{places} places");
+        assert_eq!(host.flows().count(), 200);
+    }
+}
+
+/// Flows that begin in another order than the plan has them, some not at all, with timers due at the same times.
+const MIXED: &str = r#"
+duration = "1 s"
+[host.a]
+[host.b]
+[link.path]
+between = ["a", "b"]
+rate = "100 Mbit/s"
+delay = "3 ms"
+loss = "1 %"
+[flow.drawn]
+from = "a"
+to = "b"
+count = 60
+start = "0 s..2 s"
+bytes = "30 kB"
+[flow.late]
+from = "a"
+to = "b"
+start = "20 ms"
+train = { message = "2 kB", every = "10 ms" }
+[flow.early]
+from = "a"
+to = "b"
+count = 3
+stop = "800 ms"
+train = { message = "3 kB", every = "10 ms" }
+[flow.datagrams]
+from = "a"
+to = "b"
+datagrams = { rate = "8 Mbit/s", size = "1000 B" }
+[flow.middle]
+from = "b"
+to = "a"
+start = "500 ms"
+"#;
+
+#[test]
+fn a_run_is_the_same_with_all_flows_there_from_the_start() {
+    let plan = driver::plan(MIXED);
+    let totals = driver::totals(&plan);
+    let mut engine = Engine::new(World::new(&plan).expect("a world"));
+    engine.look_ahead(&plan, &());
+    engine.run_until(Instant::ZERO + plan.duration, &mut ());
+    engine.settle(&mut ());
+    assert_eq!(engine.totals(), totals.engine);
+    let completed = totals.flows.iter().filter(|flow| flow.completed).count();
+    assert!((10..50).contains(&completed), "{completed} completed");
+    for (number, (flow, counted)) in plan.flows.iter().zip(&totals.flows).enumerate() {
+        let info = |node: usize| engine.info(node, FlowId(number as u32));
+        let counted = [counted.sender.get(), counted.receiver.get()];
+        assert_eq!([info(flow.from), info(flow.to)], counted, "{}", flow.name);
+    }
+}
+
+#[test]
 fn the_handshake_ends_with_an_ack_of_its_own() {
     let plan =
         driver::plan(&SHORT.replace("loss = \"2 %\"", "").replace("count = 200", "count = 1"));
