@@ -6,11 +6,11 @@
 //! large world, the processor is asked early for the memory that the next events need.
 
 use base::prefetch::prefetch;
-use base::{Bytes, DropReason, FlowId, HostId, Instant, Packet, PacketId};
+use base::{Bytes, DropReason, Duration, FlowId, HostId, Instant, Packet, PacketId};
 #[cfg(debug_assertions)]
 use network::audit;
 use network::host::Host;
-use network::link::Launched;
+use network::link::{Launched, Wire};
 use network::observer::Place;
 use network::port::Offered;
 use network::switch::Switch;
@@ -397,6 +397,18 @@ impl Engine {
     /// The time before which no event is due.
     pub fn quiet_until(&self) -> Instant {
         self.schedule.quiet_until()
+    }
+
+    /// The earliest time at which something can follow from the events that are due, if what follows from an event is
+    /// at least its duration of `delays` later. Those of the link directions are first, then those of the ports, then
+    /// those of the nodes.
+    pub fn earliest_after(&self, delays: &[Duration]) -> Instant {
+        self.schedule.earliest_after(delays)
+    }
+
+    /// The direction of a link that `port` feeds.
+    pub fn wire(&self, port: PortId) -> &Wire {
+        &self.world.channels[port.0 as usize].wire
     }
 
     /// The totals of the ports, including the counts of `tally`.

@@ -5,7 +5,7 @@
 //! any event density, so an event costs the same for any number of sources (R. Brown, Calendar Queues, CACM 31(10),
 //! 1988). Ties go to the lower source, so every run has one order, which no width changes.
 
-use base::Instant;
+use base::{Duration, Instant};
 use network::Schedule;
 
 /// The initial bucket width is 2^21 ps, 2.1 us. The ring reaches 1024 buckets ahead, 2.1 ms: below the 2^32 ps that
@@ -258,6 +258,12 @@ impl Wheel {
         let far = self.far.earliest();
         let far = (far != Instant::NEVER).then(|| far.as_ps() >> self.shift);
         self.next_occupied().into_iter().chain(far).min()
+    }
+
+    /// The earliest time at which a source acts, each put off by its own duration of `delays`; `NEVER` if none is armed.
+    pub(crate) fn earliest_after(&self, delays: &[Duration]) -> Instant {
+        let each = self.sources.iter().zip(delays).map(|(source, &delay)| source.at + delay);
+        each.min().unwrap_or(Instant::NEVER)
     }
 
     /// The time before which no source acts; `NEVER` if none is armed. May be earlier than the first source by a

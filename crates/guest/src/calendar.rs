@@ -1,5 +1,6 @@
 //! The scheduler of the guests and of the network outside of them: only one of them runs at a time.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
@@ -10,7 +11,7 @@ use std::time::Duration;
 
 use crate::card::{Address, Card, RECEIVE, RINGS, SEND};
 use crate::kernel::{self, Kernel, Settings};
-use crate::page::Page;
+use crate::page::{KICKS, Kick, Page};
 use crate::pinned::Pinned;
 use crate::socket::{self, Watch};
 use crate::time_travel::{self, Message, Operation};
@@ -28,6 +29,17 @@ pub trait Outside {
 
     /// Handles the events that are due, and delivers arriving frames to their cards.
     fn handle_due(&mut self, now: u64, cards: &mut Cards<'_>);
+
+    /// The time until which nothing changes a card of guest `guest`, if that guest does not send, and no other guest
+    /// sends before `others`. `slots`: a slot that becomes free is a change.
+    fn unchanged_until(&self, _guest: usize, others: u64, _slots: bool) -> u64 {
+        others.min(self.next())
+    }
+
+    /// The time for which nothing changes a card of guest `guest` after it has sent a frame.
+    fn answers_after(&self, _guest: usize) -> u64 {
+        0
+    }
 }
 
 /// The guests' cards, to deliver frames to and to report sent frames to.
@@ -105,6 +117,8 @@ struct Guest {
     watch: Watch,
     /// The number of its first card among all guests' cards.
     first_card: usize,
+    /// The kicks whose frames are not taken yet, by time: it ran ahead of the outside.
+    kicks: VecDeque<Kick>,
     /// The time that it requested by a message, before it has the page.
     requested: u64,
 }
@@ -196,13 +210,12 @@ impl Calendar {
         loop {
             let mut guest = None;
             let mut at = outside.next();
-            for (number, candidate) in self.guests.iter().enumerate() {
-                if candidate.time.is_some() && self.wanted(number) < at {
-                    (guest, at) = (Some(number), self.wanted(number));
+            for number in 0..self.guests.len() {
+                if self.acts_at(number) < at {
+                    (guest, at) = (Some(number), self.acts_at(number));
                 }
             }
-            let ended =
-                self.guests.iter().position(|guest| guest.time.is_none() && !guest.reported);
+            let ended = self.guests.iter().position(Guest::is_to_be_reported);
             if let Some(guest) = ended {
                 self.guests[guest].reported = true;
                 return Ok(End::Halted { guest });
@@ -216,10 +229,20 @@ impl Calendar {
                 return Ok(End::Reached);
             }
             match guest {
+                Some(number) if self.guests[number].sends_at() <= self.now => {
+                    self.send(number, outside).map_err(|error| broken(number, &error))?;
+                }
                 Some(number) => self.run_guest(number, outside, until)?,
                 None => self.run_outside(outside)?,
             }
         }
+    }
+
+    /// The time at which a guest wants to run, or its next frame is to be taken.
+    fn acts_at(&self, number: usize) -> u64 {
+        let guest = &self.guests[number];
+        let wanted = guest.time.as_ref().map_or(NEVER, |_| self.wanted(number));
+        wanted.min(guest.sends_at())
     }
 
     /// The time at which a guest wants to run.
@@ -258,10 +281,11 @@ impl Calendar {
         until: u64,
     ) -> Result<(), Error> {
         let others = (0..self.guests.len()).filter(|&other| other != number);
-        let others = others.filter(|&other| self.guests[other].time.is_some());
-        let free_until = others.map(|other| self.wanted(other)).min().unwrap_or(NEVER);
-        let free_until = free_until.min(outside.next()).min(until);
-        self.page.let_run(number, free_until);
+        let others = others.map(|other| self.acts_at(other)).min().unwrap_or(NEVER);
+        let slots = self.guests[number].cards.iter().any(Card::lacks_slots);
+        let free_until = outside.unchanged_until(number, others, slots).min(until);
+        let ahead = if slots { 0 } else { outside.answers_after(number) };
+        self.page.let_run(number, free_until, ahead);
         self.let_go(number)?;
         while self.guests[number].time.is_some() {
             let mut heard = std::mem::take(&mut self.heard);
@@ -285,23 +309,26 @@ impl Calendar {
                 break;
             }
         }
-        self.now = self.now.max(self.page.now());
         self.page.take_back();
-        self.send(number, outside).map_err(|error| broken(number, &error))
+        self.page.take_kicks(number, &mut self.guests[number].kicks);
+        Ok(())
     }
 
-    /// Takes the frames that a guest has sent. The guest waits.
+    /// Takes the frames that a guest has sent at this time, card by card. The guest waits.
     fn send(&mut self, number: usize, outside: &mut impl Outside) -> io::Result<()> {
-        let mut kicks = self.page.take_kicks(number);
         let guest = &mut self.guests[number];
-        while kicks != 0 {
-            let ring = kicks.trailing_zeros() as usize;
-            kicks &= kicks - 1;
+        while let Some(&Kick { time, ring, available }) = guest.kicks.front()
+            && time <= self.now
+        {
+            guest.kicks.pop_front();
             let own = ring / RINGS;
             let Some(card) = guest.cards.get_mut(own).filter(|_| ring % RINGS == SEND) else {
                 continue;
             };
-            card.send(|slot, frame| outside.send(guest.first_card + own, slot, frame, self.now))?;
+            let number_of_card = guest.first_card + own;
+            card.send(available, |slot, frame| {
+                outside.send(number_of_card, slot, frame, self.now)
+            })?;
             // The guest asked for an interrupt because its ring was full.
             if card.wants_interrupt(SEND) {
                 self.page.call(number, ring, self.now);
@@ -451,10 +478,21 @@ impl Guest {
             cards: own,
             watch,
             first_card: 0,
+            kicks: VecDeque::with_capacity(KICKS),
             requested: 0,
         };
         guest.wait_for_start(number, listener, timeout)?;
         Ok(guest)
+    }
+
+    /// Whether it has ended, all its frames are taken, and its end was not reported.
+    fn is_to_be_reported(&self) -> bool {
+        self.time.is_none() && !self.reported && self.kicks.is_empty()
+    }
+
+    /// The time of its first frame that is not taken yet; [`NEVER`] if there is none.
+    fn sends_at(&self) -> u64 {
+        self.kicks.front().map_or(NEVER, |kick| kick.time)
     }
 
     /// Handles the guest's request to a card.

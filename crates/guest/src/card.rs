@@ -188,10 +188,16 @@ impl Card {
         Ok(())
     }
 
-    /// Takes all frames from the guest's send ring and passes each, with its slot, to `sent`. If that returns false,
-    /// the slot stays occupied until [`Card::left`].
-    pub(crate) fn send(&mut self, mut sent: impl FnMut(u16, &[u8]) -> bool) -> io::Result<()> {
-        while let Some(chain) = self.rings[SEND].pop_descriptor_chain(&self.memory) {
+    /// Takes the frames from the guest's send ring, up to its index `available`, and passes each, with its slot, to
+    /// `sent`. If that returns false, the slot stays occupied until [`Card::left`].
+    pub(crate) fn send(
+        &mut self,
+        available: u16,
+        mut sent: impl FnMut(u16, &[u8]) -> bool,
+    ) -> io::Result<()> {
+        while self.rings[SEND].next_avail() != available
+            && let Some(chain) = self.rings[SEND].pop_descriptor_chain(&self.memory)
+        {
             let head = chain.head_index();
             let descriptors = chain.clone().count() as u16;
             if let Some(slot) = self.slots.get_mut(usize::from(head)) {
@@ -234,12 +240,22 @@ impl Card {
         Ok(true)
     }
 
+    /// Whether it matters to the guest when a slot of the send ring becomes free: it asked for an interrupt, or the ring
+    /// may soon be full.
+    pub(crate) fn lacks_slots(&self) -> bool {
+        self.held > self.rings[SEND].size() / 4 || self.asks_for_interrupts(SEND)
+    }
+
     /// Whether the guest wants an interrupt when buffers of the ring were used. When its send ring was full, that is once
     /// a whole packet has room again: its driver would send at once, and drop what finds no room.
     pub(crate) fn wants_interrupt(&self, ring: usize) -> bool {
         if ring == SEND && self.held > 0 && self.rings[SEND].size() - self.held < PACKET_MAX {
             return false;
         }
+        self.asks_for_interrupts(ring)
+    }
+
+    fn asks_for_interrupts(&self, ring: usize) -> bool {
         let flags = GuestAddress(self.rings[ring].avail_ring());
         let flags: u16 = self.memory.load(flags, Ordering::Acquire).unwrap_or_default();
         flags & NO_INTERRUPT == 0

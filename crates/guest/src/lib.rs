@@ -10,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+mod ahead;
 pub mod build;
 pub mod built;
 mod calendar;

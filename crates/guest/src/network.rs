@@ -13,6 +13,7 @@ use record::wire::Hop;
 use scenario::Plan;
 use traffic::Packets;
 
+use crate::ahead::{Ahead, LINKS_MAX};
 use crate::calendar::{Cards, Outside};
 use crate::card::Address;
 use crate::tap::{ProgramTap, Shown};
@@ -35,7 +36,7 @@ pub struct Socket {
 
 impl Socket {
     /// The host's port.
-    const fn port(&self) -> PortId {
+    pub(crate) const fn port(&self) -> PortId {
         PortId(self.fed_by.0 ^ 1)
     }
 }
@@ -90,6 +91,8 @@ pub struct Network<O> {
     gone: Vec<(usize, u16)>,
     /// Answers to ARP requests and neighbor solicitations, which take no time.
     answers: VecDeque<(usize, Vec<u8>)>,
+    /// How far each guest may run ahead; empty if none may.
+    ahead: Vec<Ahead>,
     /// Frames for which a host had no room.
     pub missed: u64,
 }
@@ -121,6 +124,7 @@ impl<O: Observer> Network<O> {
             slots: Vec::new(),
             gone: Vec::new(),
             answers: VecDeque::new(),
+            ahead: Vec::new(),
             missed: 0,
         })
     }
@@ -144,6 +148,15 @@ impl<O: Observer> Network<O> {
     /// flows with these numbers, and classes may name them.
     pub fn keep_numbers(&mut self, count: usize) {
         self.flows.keep_numbers(count);
+    }
+
+    /// Lets these guests run ahead of the network. To each, a frame must have left the host as soon as the card has it.
+    pub fn let_run_ahead(&mut self, plan: &Plan, guests: &[Vec<Socket>]) {
+        if plan.links.len() <= LINKS_MAX {
+            let ports = |own: &Vec<Socket>| own.iter().map(Socket::port).collect::<Vec<_>>();
+            let ahead = |own| Ahead::of(plan, &self.engine, &ports(own));
+            self.ahead = guests.iter().map(ahead).collect();
+        }
     }
 
     /// Sets the start of the run on the guests' clock.
@@ -281,6 +294,21 @@ impl<O: Observer> Outside for Network<O> {
             Instant::NEVER => NEVER,
             at => start.saturating_add(at.as_ps().div_ceil(1_000)),
         }
+    }
+
+    fn unchanged_until(&self, guest: usize, others: u64, slots: bool) -> u64 {
+        let quiet = others.min(self.next());
+        let (Some(ahead), Some(start)) = (self.ahead.get(guest), self.start) else { return quiet };
+        let others = Instant::from_ps(others.saturating_sub(start).saturating_mul(1_000));
+        match ahead.unchanged_until(&self.engine, others, slots) {
+            Instant::NEVER => NEVER,
+            at => start.saturating_add(at.as_ps().div_ceil(1_000)).max(quiet),
+        }
+    }
+
+    fn answers_after(&self, guest: usize) -> u64 {
+        let ahead = self.ahead.get(guest).filter(|_| self.start.is_some());
+        ahead.map_or(0, |ahead| ahead.answers_after().as_ps() / 1_000)
     }
 
     fn handle_due(&mut self, now: u64, cards: &mut Cards<'_>) {

@@ -2,6 +2,7 @@
 //! `um_timetravel_schedshm`, version 2), and kick and call their cards' rings (our patch). A message per
 //! frame would cost more than the frame.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::sync::atomic::Ordering;
@@ -15,7 +16,7 @@ const VERSION: u32 = 2;
 /// The offset of the participants' parts.
 const PARTS: usize = 4096;
 /// Bytes of a participant's part.
-const PART: usize = 128;
+const PART: usize = 1152;
 /// Offsets within the header.
 const LENGTH_AT: usize = 4;
 const FREE_UNTIL: usize = 8;
@@ -27,11 +28,31 @@ const CAPABILITIES: usize = 0;
 const FLAGS: usize = 4;
 const REQUESTED: usize = 8;
 const CALLS: usize = 24;
-const KICKS: usize = 32;
+const AHEAD: usize = 32;
+const KICKED: usize = 40;
+const KICKS_AT: usize = 48;
+/// Bytes of a kick, and offsets within it.
+const KICK: usize = 16;
+const RING: usize = 8;
+const AVAILABLE: usize = 10;
 /// The capability of a participant that keeps its time by the page.
 const SHARES_TIME: u32 = 1;
 /// The flag of a participant that wants to run at the time that it requested.
 const WANTS_TO_RUN: u32 = 1;
+
+/// The maximum number of kicks in a run: a guest waits once half of them are used, and each card has one per instant.
+pub(crate) const KICKS: usize = 64;
+
+/// A guest's notice that it has added entries to a ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kick {
+    /// When it did.
+    pub(crate) time: u64,
+    /// The ring, of two per card.
+    pub(crate) ring: usize,
+    /// The ring's index of available entries then.
+    pub(crate) available: u16,
+}
 
 /// The shared page.
 #[derive(Debug)]
@@ -88,20 +109,27 @@ impl Page {
         self.write(CURRENT_TIME, now);
     }
 
-    /// Lets a guest run by itself until `free_until`, when another participant is to run.
-    pub(crate) fn let_run(&self, guest: usize, free_until: u64) {
+    /// Lets a guest run by itself until `free_until`, or until `ahead` after its first kick.
+    pub(crate) fn let_run(&self, guest: usize, free_until: u64, ahead: u64) {
         self.write(FREE_UNTIL, free_until);
+        self.write(self.part(guest, AHEAD), ahead);
         self.write(RUNNING, guest as u16);
     }
 
-    /// Takes the rings, two bits per card, to which the guest has added entries since the last call. The guest waits.
-    pub(crate) fn take_kicks(&self, guest: usize) -> u64 {
-        let at = self.part(guest, KICKS);
-        let kicks = self.read(at);
-        if kicks != 0 {
-            self.write(at, 0_u64);
+    /// Moves the kicks of a guest's last run behind `kicks`, those of an instant by ring. The guest waits.
+    pub(crate) fn take_kicks(&self, guest: usize, kicks: &mut VecDeque<Kick>) {
+        let count = self.part(guest, KICKED);
+        let kicked = (self.read::<u32>(count) as usize).min(KICKS);
+        if kicked == 0 {
+            return;
         }
-        kicks
+        self.write(count, 0_u32);
+        kicks.extend((0..kicked).map(|number| {
+            let at = self.part(guest, KICKS_AT + KICK * number);
+            let [ring, available] = [RING, AVAILABLE].map(|field| self.read::<u16>(at + field));
+            Kick { time: self.read(at), ring: ring.into(), available }
+        }));
+        kicks.make_contiguous().sort_unstable_by_key(|kick| (kick.time, kick.ring));
     }
 
     /// Interrupts a waiting guest for a ring: it runs at `now`.
@@ -140,7 +168,7 @@ mod tests {
     fn the_page_has_the_kernels_layout() {
         let page = Page::new(3).unwrap();
         page.set_now(5);
-        page.let_run(2, 9);
+        page.let_run(2, 9, 0);
         let mut bytes = vec![0; PARTS + PART * 4];
         page.whole().read_slice(&mut bytes, 0).unwrap();
         let u64_at = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap());
@@ -152,7 +180,28 @@ mod tests {
         page.call(0, 2, 77);
         page.call(0, 0, 77);
         assert_eq!((page.requested(0), page.read::<u64>(page.part(0, CALLS))), (77, 0b101));
-        page.write(page.part(1, KICKS), 6_u64);
-        assert_eq!([page.take_kicks(1), page.take_kicks(1)], [6, 0]);
+    }
+
+    #[test]
+    fn kicks_are_taken_once_in_the_order_of_time_then_of_rings() {
+        let page = Page::new(2).unwrap();
+        for (number, (time, ring, available)) in
+            [(5_u64, 3_u16, 7_u16), (5, 1, 9), (6, 1, 10)].into_iter().enumerate()
+        {
+            let at = page.part(1, KICKS_AT + KICK * number);
+            page.write(at, time);
+            page.write(at + RING, ring);
+            page.write(at + AVAILABLE, available);
+        }
+        page.write(page.part(1, KICKED), 3_u32);
+        let mut kicks = VecDeque::new();
+        page.take_kicks(1, &mut kicks);
+        page.take_kicks(1, &mut kicks);
+        let kick = |time, ring, available| Kick { time, ring, available };
+        assert_eq!(kicks, [kick(5, 1, 9), kick(5, 3, 7), kick(6, 1, 10)]);
+        // More than there is room for, as only a broken guest would say.
+        page.write(page.part(1, KICKED), u32::MAX);
+        page.take_kicks(1, &mut kicks);
+        assert_eq!(kicks.len(), 3 + KICKS);
     }
 }

@@ -20,7 +20,7 @@ macro_rules! patch {
 }
 
 /// Our patches, in the order in which they are applied.
-pub const PATCHES: [File; 10] = [
+pub const PATCHES: [File; 11] = [
     patch!("hz.patch"),
     patch!("seed.patch"),
     patch!("syscall-cost.patch"),
@@ -31,6 +31,7 @@ pub const PATCHES: [File; 10] = [
     patch!("option-of-phases.patch"),
     patch!("headroom.patch"),
     patch!("orphans.patch"),
+    patch!("run-ahead.patch"),
 ];
 
 /// Our congestion control: names and texts of the C files and headers for `net/ipv4`. A file is named after its

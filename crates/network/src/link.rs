@@ -223,6 +223,11 @@ impl Wire {
         self.impaired.as_ref().map(|impaired| impaired.counters)
     }
 
+    /// The propagation delay: no packet arrives sooner after it has left the port.
+    pub const fn delay(&self) -> Duration {
+        self.delay
+    }
+
     /// The next arrival time; `None` if the wire is empty.
     #[inline]
     pub fn next_arrival(&self) -> Option<Instant> {

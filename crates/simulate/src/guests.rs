@@ -160,7 +160,8 @@ impl<O: Observer> Guests<O> {
         let by_hand = command.map(|_| plan.by_hand());
         let plan = by_hand.as_ref().unwrap_or(plan);
         let mut words = parameters::words(plan)?;
-        if !may_hold_back(plan) {
+        let frames_leave = !may_hold_back(plan);
+        if frames_leave {
             words.push(FRAMES_LEAVE.into());
         }
         words.push(WORDS.into());
@@ -193,8 +194,12 @@ impl<O: Observer> Guests<O> {
         let cards: Vec<Vec<_>> = sockets.iter().map(cards).collect();
         let samples = Samples::of(plan, &sockets);
         let inboxes = Inbox::each(folder.path(), cards.len());
-        let mut network = Network::new(plan, sockets.into_iter().flatten().collect(), observer)?;
+        let mut network =
+            Network::new(plan, sockets.iter().flatten().copied().collect(), observer)?;
         network.keep_numbers(known);
+        if frames_leave {
+            network.let_run_ahead(plan, &sockets);
+        }
         let beside = command.map_or(0, |_| MEMORY_OF_COMMAND);
         let memory = memory(plan, cards.len()).saturating_add(beside);
         let settings = Settings { memory, seed: plan.seed, words };
