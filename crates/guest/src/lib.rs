@@ -17,6 +17,7 @@ mod calendar;
 mod card;
 mod error;
 mod kernel;
+mod member;
 pub mod needs;
 pub mod network;
 mod page;
