@@ -116,6 +116,8 @@ pub struct Calendar {
 
 /// The maximum number of cards of a guest: the page has two bits for each.
 pub const CARDS_MAX: usize = 64 / RINGS;
+/// The wall-clock time after which the calendar looks for messages of a guest that runs for so long.
+const LOOK: Duration = Duration::from_millis(1);
 /// The approximate size limit of a guest's console, in bytes.
 const CONSOLE_BYTES: u64 = 16 << 20;
 
@@ -259,11 +261,30 @@ impl Calendar {
         let ahead = if slots { 0 } else { outside.answers_after(number) };
         self.page.let_run(number, free_until, ahead);
         self.let_go(number)?;
+        self.wait_for(number)?;
+        self.page.take_back();
+        self.page.take_kicks(number, &mut self.guests[number].kicks);
+        Ok(())
+    }
+
+    /// Waits until a guest waits, and handles its messages and its requests to its cards meanwhile.
+    fn wait_for(&mut self, number: usize) -> Result<(), Error> {
+        let mut silent = Duration::ZERO;
         while self.guests[number].time.is_some() {
+            let patience = match self.guests[number].takes_turns {
+                // It sends messages only when it ends.
+                true => match self.page.wait_for_turn(number, LOOK) {
+                    Ok(true) => break,
+                    Ok(false) => Duration::ZERO,
+                    Err(error) => return Err(Error::system("wait for a guest")(error)),
+                },
+                false => self.timeout,
+            };
             let mut heard = std::mem::take(&mut self.heard);
-            let waited = self.guests[number].watch.wait(self.timeout, &mut heard);
+            let waited = self.guests[number].watch.wait(patience, &mut heard);
             waited.map_err(Error::system("wait for a guest"))?;
-            if heard.is_empty() {
+            silent = if heard.is_empty() { silent + patience.max(LOOK) } else { Duration::ZERO };
+            if silent >= self.timeout {
                 return Err(self.stuck(number));
             }
             let mut waits = false;
@@ -281,8 +302,6 @@ impl Calendar {
                 break;
             }
         }
-        self.page.take_back();
-        self.page.take_kicks(number, &mut self.guests[number].kicks);
         Ok(())
     }
 
@@ -309,12 +328,19 @@ impl Calendar {
         Ok(())
     }
 
-    /// Sends a guest the message that it may run.
+    /// Lets a guest know that it may run. From when its cards are set up, guest and calendar take turns by the page.
     fn let_go(&mut self, number: usize) -> Result<(), Error> {
         self.sequence = self.sequence.wrapping_add(1);
         let guest = &mut self.guests[number];
         guest.requested = NEVER;
         let Some(time) = &guest.time else { return Ok(()) };
+        if guest.takes_turns {
+            return self.page.give_turn(number).map_err(Error::system("wake a guest"));
+        }
+        if self.page.is_shared_by(number) && guest.cards.iter().all(Card::is_ready) {
+            self.page.offer_turns(number);
+            guest.takes_turns = true;
+        }
         let sent = match guest.start.take() {
             Some(sequence) => {
                 // The answer to its first message carries the page and the guest's place in it.

@@ -240,6 +240,11 @@ impl Card {
         Ok(true)
     }
 
+    /// Whether the guest has set it up.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.rings.iter().all(Queue::ready)
+    }
+
     /// Whether it matters to the guest when a slot of the send ring becomes free: it asked for an interrupt, or the ring
     /// may soon be full.
     pub(crate) fn lacks_slots(&self) -> bool {

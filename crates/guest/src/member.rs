@@ -28,6 +28,8 @@ pub(crate) struct Guest {
     pub(crate) console: PathBuf,
     /// Its time-travel socket; `None` once it has ended.
     pub(crate) time: Option<UnixStream>,
+    /// Whether it waits for its turn by the page, not for a message.
+    pub(crate) takes_turns: bool,
     /// Whether its end was reported.
     pub(crate) reported: bool,
     /// The sequence number of its first message, which is answered when the guest is to run.
@@ -74,6 +76,7 @@ impl Guest {
             process,
             console,
             time: None,
+            takes_turns: false,
             reported: false,
             start: None,
             cards: own,

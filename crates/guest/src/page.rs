@@ -1,13 +1,17 @@
 //! The memory page in which guests and calendar share the time without messages (`um_timetravel.h`, struct
-//! `um_timetravel_schedshm`, version 2), and kick and call their cards' rings (our patch). A message per
+//! `um_timetravel_schedshm`, version 2), kick and call their cards' rings, and take turns (our patches). A message per
 //! frame would cost more than the frame.
 
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
+use rustix::event::Timespec;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::io::Errno;
+use rustix::thread::futex;
 use vm_memory::{Bytes, FileOffset, MmapRegion, VolatileMemory, VolatileSlice};
 
 use crate::NEVER;
@@ -30,6 +34,7 @@ const REQUESTED: usize = 8;
 const CALLS: usize = 24;
 const AHEAD: usize = 32;
 const KICKED: usize = 40;
+const TURN: usize = 44;
 const KICKS_AT: usize = 48;
 /// Bytes of a kick, and offsets within it.
 const KICK: usize = 16;
@@ -37,6 +42,9 @@ const RING: usize = 8;
 const AVAILABLE: usize = 10;
 /// The capability of a participant that keeps its time by the page.
 const SHARES_TIME: u32 = 1;
+/// The values of a turn: the calendar's and the guest's.
+const CALENDARS: u32 = 0;
+const GUESTS: u32 = 1;
 /// The flag of a participant that wants to run at the time that it requested.
 const WANTS_TO_RUN: u32 = 1;
 
@@ -141,6 +149,38 @@ impl Page {
         self.write(flags, self.read::<u32>(flags) | WANTS_TO_RUN);
     }
 
+    fn turn(&self, guest: usize) -> &AtomicU32 {
+        let at = self.part(guest, TURN);
+        // The offset is one of the layout, as in `write`.
+        self.region.get_atomic_ref(at).expect("a place of the page")
+    }
+
+    /// Lets a guest that waits for a message know that it gives the turn back next.
+    pub(crate) fn offer_turns(&self, guest: usize) {
+        self.turn(guest).store(GUESTS, Ordering::SeqCst);
+    }
+
+    /// Gives a guest its turn.
+    pub(crate) fn give_turn(&self, guest: usize) -> io::Result<()> {
+        let turn = self.turn(guest);
+        turn.store(GUESTS, Ordering::SeqCst);
+        futex::wake(turn, futex::Flags::empty(), 1)?;
+        Ok(())
+    }
+
+    /// Waits until a guest gives its turn back. Returns false if it has not after `most`.
+    pub(crate) fn wait_for_turn(&self, guest: usize, most: Duration) -> io::Result<bool> {
+        let turn = self.turn(guest);
+        let most = Timespec::try_from(most).map_err(io::Error::other)?;
+        if turn.load(Ordering::SeqCst) == GUESTS {
+            match futex::wait(turn, futex::Flags::empty(), GUESTS, Some(&most)) {
+                Ok(()) | Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(turn.load(Ordering::SeqCst) == CALENDARS)
+    }
+
     /// Makes the calendar the running participant.
     pub(crate) fn take_back(&self) {
         self.write(RUNNING, self.guests);
@@ -203,5 +243,22 @@ mod tests {
         page.write(page.part(1, KICKED), u32::MAX);
         page.take_kicks(1, &mut kicks);
         assert_eq!(kicks.len(), 3 + KICKS);
+    }
+
+    #[test]
+    fn a_turn_goes_to_the_guest_and_back() {
+        const SOON: Duration = Duration::from_millis(1);
+        let page = Page::new(2).unwrap();
+        assert!(page.wait_for_turn(1, SOON).unwrap(), "it is the calendar's at first");
+        page.give_turn(1).unwrap();
+        assert!(!page.wait_for_turn(1, SOON).unwrap(), "the guest keeps it");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                page.turn(1).store(CALENDARS, Ordering::SeqCst);
+                futex::wake(page.turn(1), futex::Flags::empty(), 1).unwrap();
+            });
+            while !page.wait_for_turn(1, Duration::from_secs(60)).unwrap() {}
+        });
+        assert_eq!(page.turn(0).load(Ordering::SeqCst), CALENDARS);
     }
 }

@@ -20,7 +20,7 @@ macro_rules! patch {
 }
 
 /// Our patches, in the order in which they are applied.
-pub const PATCHES: [File; 11] = [
+pub const PATCHES: [File; 12] = [
     patch!("hz.patch"),
     patch!("seed.patch"),
     patch!("syscall-cost.patch"),
@@ -32,6 +32,7 @@ pub const PATCHES: [File; 11] = [
     patch!("headroom.patch"),
     patch!("orphans.patch"),
     patch!("run-ahead.patch"),
+    patch!("turns.patch"),
 ];
 
 /// Our congestion control: names and texts of the C files and headers for `net/ipv4`. A file is named after its
