@@ -20,7 +20,7 @@ macro_rules! patch {
 }
 
 /// Our patches, in the order in which they are applied.
-pub const PATCHES: [File; 12] = [
+pub const PATCHES: [File; 13] = [
     patch!("hz.patch"),
     patch!("seed.patch"),
     patch!("syscall-cost.patch"),
@@ -33,6 +33,7 @@ pub const PATCHES: [File; 12] = [
     patch!("orphans.patch"),
     patch!("run-ahead.patch"),
     patch!("turns.patch"),
+    patch!("clock.patch"),
 ];
 
 /// Our congestion control: names and texts of the C files and headers for `net/ipv4`. A file is named after its
