@@ -1,5 +1,7 @@
 //! The driver that the command line selects.
 
+use std::num::NonZeroUsize;
+
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ValueEnum};
 use experiment::DriverChoice;
@@ -50,7 +52,17 @@ impl On {
     /// The driver for a run; `fabric` applies to the lab only, `qdisc` to guest kernels.
     pub(crate) fn with(self, fabric: Fabric, qdisc: Option<QdiscPlace>) -> DriverChoice {
         let qdisc = qdisc.map(host::QdiscPlace::from);
-        DriverChoice { options: Options { fabric: fabric.into(), qdisc }, ..self.driver }
+        let options = Options { fabric: fabric.into(), qdisc, ..self.driver.options };
+        DriverChoice { options, ..self.driver }
+    }
+
+    /// Refuses several cores for each run, unless the driver has modelled hosts.
+    pub(crate) fn check_cores(self, cores: Option<NonZeroUsize>) -> Result<(), Failure> {
+        if self.driver.description().stacks == Stacks::Modelled || cores.is_none() {
+            return Ok(());
+        }
+        let help = "leave it out, or run the scenario in the simulator";
+        Err(Failure::usage("--cores is for modelled hosts", help))
     }
 
     /// Refuses options of another driver.

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::TypedValueParser;
 use experiment::{DriverChoice, Experiment};
 
 use crate::driver::{self, On, QdiscPlace};
@@ -27,6 +28,9 @@ pub(crate) struct RunArgs {
     /// Number of parallel runs; results do not depend on it [default: the number of CPUs; always 1 in the lab]
     #[arg(short, value_name = "N")]
     jobs: Option<NonZeroUsize>,
+    /// Number of cores for each run of modelled hosts; results do not depend on it [default: 1]
+    #[arg(long, value_name = "N", value_parser = cores())]
+    cores: Option<NonZeroUsize>,
     /// The output folder [default: runs/NAME-SEED, or runs/NAME-sweep for several runs]
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -41,6 +45,15 @@ pub(crate) struct RunArgs {
     pub(crate) verbose: bool,
 }
 
+/// The parser of `--cores`.
+fn cores() -> impl TypedValueParser<Value = NonZeroUsize> {
+    let range = clap::value_parser!(u64).range(1..=CORES_MAX);
+    range.map(|cores| NonZeroUsize::new(cores as usize).unwrap_or(NonZeroUsize::MIN))
+}
+
+/// The maximum of `--cores`: each part of a run takes some memory for the others' nodes and links.
+const CORES_MAX: u64 = 256;
+
 /// The number of workers that `-j` requests.
 pub(crate) fn workers(jobs: Option<NonZeroUsize>) -> NonZeroUsize {
     let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
@@ -50,7 +63,9 @@ pub(crate) fn workers(jobs: Option<NonZeroUsize>) -> NonZeroUsize {
 impl RunArgs {
     /// The driver.
     pub(crate) fn driver(&self) -> DriverChoice {
-        self.on.with(self.fabric, self.qdisc)
+        let mut driver = self.on.with(self.fabric, self.qdisc);
+        driver.options.cores = self.cores;
+        driver
     }
 
     /// Enters the lab if it is requested, while there is only one thread; then reads the scenario, possibly
@@ -60,12 +75,17 @@ impl RunArgs {
     /// A lab that this machine does not permit, or options that do not fit together.
     pub(crate) fn experiment(&self) -> Result<Experiment, Failure> {
         self.on.check(self.fabric, self.qdisc)?;
+        self.on.check_cores(self.cores)?;
         self.driver().acquire()?;
         self.scenario.experiment()
     }
 
-    /// The number of parallel runs: 1 in real time.
+    /// The number of parallel runs: 1 in real time, and by default as many as the processors have cores for.
     pub(crate) fn workers(&self) -> NonZeroUsize {
-        if self.on.is_real_time() { NonZeroUsize::MIN } else { workers(self.jobs) }
+        if self.on.is_real_time() {
+            return NonZeroUsize::MIN;
+        }
+        let each = self.cores.filter(|_| self.jobs.is_none()).map_or(1, NonZeroUsize::get);
+        NonZeroUsize::new(workers(self.jobs).get() / each).unwrap_or(NonZeroUsize::MIN)
     }
 }

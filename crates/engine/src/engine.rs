@@ -22,6 +22,7 @@ use scenario::plan::{Action, Target};
 use traffic::{Discipline, Packets};
 use transport::{OptionError, SocketOption};
 
+use crate::crossing::{Crossing, Outbox};
 use crate::tally::Tally;
 use crate::wheel::Wheel;
 use crate::world::{Channel, World};
@@ -43,6 +44,8 @@ pub struct Engine {
     world: World,
     schedule: Wheel,
     delivered: Vec<Delivery>,
+    /// The packets for each other part of the world.
+    outboxes: Vec<Outbox>,
     now: Instant,
     events: u64,
     /// The number of packets that the driver holds: allocated and not yet offered, or delivered and not yet
@@ -57,6 +60,7 @@ struct EventSink<'a> {
     channels: &'a mut [Channel],
     schedule: &'a mut Wheel,
     delivered: &'a mut Vec<Delivery>,
+    outboxes: &'a mut [Outbox],
     /// The link direction that delivers a packet now.
     arriving: u32,
 }
@@ -78,7 +82,8 @@ impl EventSink<'_> {
         Some((packet?, *far, *far_port))
     }
 
-    /// Like [`Egress::launch`], onto a link that may change which packet arrives first.
+    /// Like [`Egress::launch`], onto a link that may change which packet arrives first, or that ends in another
+    /// part of the world.
     #[inline(never)]
     fn launch_impaired(
         &mut self,
@@ -88,6 +93,9 @@ impl EventSink<'_> {
         packets: &mut Packets,
     ) -> Launched {
         let wire = &mut self.channels[port.0 as usize].wire;
+        if let Some(part) = wire.far_part() {
+            return self.outboxes[part as usize].send(port, packet, leaves, wire, packets);
+        }
         let first = wire.next_arrival();
         let launched = wire.send_impaired(packet, leaves, packets);
         match wire.next_arrival() {
@@ -108,7 +116,7 @@ impl Egress for EventSink<'_> {
         packets: &mut Packets,
     ) -> Launched {
         let wire = &mut self.channels[port.0 as usize].wire;
-        if wire.is_impaired() {
+        if !wire.is_plain() {
             return self.launch_impaired(port, packet, leaves, packets);
         }
         let idle = wire.is_empty();
@@ -162,8 +170,32 @@ impl Engine {
         for (number, node) in world.nodes.iter().enumerate() {
             schedule.arm((2 * channels + number) as u32, node.next_wakeup());
         }
-        let delivered = Vec::new();
-        Self { world, schedule, delivered, now: Instant::ZERO, events: 0, lent: 0 }
+        let (delivered, outboxes) = (Vec::new(), Vec::new());
+        Self { world, schedule, delivered, outboxes, now: Instant::ZERO, events: 0, lent: 0 }
+    }
+
+    /// An engine for a part of a world in `parts` parts.
+    pub(crate) fn of_part(world: World, parts: usize) -> Self {
+        let outboxes = (0..parts).map(|_| Outbox::default()).collect();
+        Self { outboxes, ..Self::new(world) }
+    }
+
+    /// The packets for another part of the world.
+    pub fn outbox(&mut self, part: usize) -> &mut Outbox {
+        &mut self.outboxes[part]
+    }
+
+    /// Takes packets from another part of the world, and leaves none. Each arrives later than all events so far.
+    pub fn accept(&mut self, crossings: &mut Vec<Crossing>) {
+        let World { channels, packets, .. } = &mut self.world;
+        for Crossing { channel, arrives, moved } in crossings.drain(..) {
+            debug_assert!(arrives > self.now, "a packet crosses in a link's delay");
+            let wire = &mut channels[channel as usize].wire;
+            wire.put(packets.put(moved), arrives);
+            if let Some(next) = wire.next_arrival() {
+                self.schedule.set(channel, next);
+            }
+        }
     }
 
     /// Wakes a node when it is next due, now that it has more to do.
@@ -225,8 +257,8 @@ impl Engine {
     ) -> Option<Result<(), String>> {
         let World { nodes, channels, packets, .. } = &mut self.world;
         let &Channel { node, port, .. } = channels.get(port.0 as usize)?;
-        let (schedule, delivered) = (&mut self.schedule, &mut self.delivered);
-        let egress = &mut EventSink { channels, schedule, delivered, arriving: 0 };
+        let Self { schedule, delivered, outboxes, .. } = self;
+        let egress = &mut EventSink { channels, schedule, delivered, outboxes, arriving: 0 };
         let cx = &mut Context { now: self.now, packets, egress, observer };
         let node = nodes.get_mut(node as usize)?;
         Some(node.with_port(port, cx, |port, owner, cx| match action {
@@ -256,8 +288,8 @@ impl Engine {
         observer: &mut impl Observer,
     ) -> Result<(), OptionError> {
         let World { nodes, channels, packets, .. } = &mut self.world;
-        let (schedule, delivered) = (&mut self.schedule, &mut self.delivered);
-        let egress = &mut EventSink { channels, schedule, delivered, arriving: 0 };
+        let Self { schedule, delivered, outboxes, .. } = self;
+        let egress = &mut EventSink { channels, schedule, delivered, outboxes, arriving: 0 };
         let cx = &mut Context { now: self.now, packets, egress, observer };
         let host = nodes.get_mut(node as usize).and_then(Node::as_host_mut);
         host.ok_or(OptionError::NotOpen)?.set_option(flow, option, cx)
@@ -266,24 +298,7 @@ impl Engine {
     /// Reports the present state of every queue, of each of its classes, and of its port's pauses and congestion
     /// notifications.
     pub fn sample_queues(&self, now: Instant, observer: &mut impl Observer) {
-        let ports =
-            |node| (0..).zip(Node::ports(node)).map(move |(number, port)| (node, number, port));
-        for (node, number, port) in self.world.nodes.iter().flat_map(ports) {
-            if let Some(Notifications { sent, received, .. }) = notifications(node, number) {
-                let port = port.id();
-                observer.on(Event::NotificationSample { port, now, sent, received });
-            }
-            let flow_control = port.flow_control(now);
-            let (port, qdisc, statistics) = (port.id(), port.qdisc(), &port.statistics());
-            observer.on(Event::QueueSample { port, now, statistics });
-            if let Some(counted) = &flow_control {
-                observer.on(Event::PauseSample { port, now, counted });
-            }
-            qdisc.classes(&mut |_, class, counted| {
-                let statistics = &counted;
-                observer.on(Event::ClassSample { port, class, now, statistics });
-            });
-        }
+        self.world.nodes.iter().for_each(|node| sample_queues(node, now, observer));
     }
 
     /// Runs every event up to and including `until`.
@@ -296,8 +311,8 @@ impl Engine {
     pub fn run_some(&mut self, until: Instant, most: u64, observer: &mut impl Observer) -> bool {
         let last = self.events.saturating_add(most);
         let World { nodes, channels, packets, .. } = &mut self.world;
-        let (schedule, delivered) = (&mut self.schedule, &mut self.delivered);
-        let egress = &mut EventSink { channels, schedule, delivered, arriving: 0 };
+        let Self { schedule, delivered, outboxes, .. } = self;
+        let egress = &mut EventSink { channels, schedule, delivered, outboxes, arriving: 0 };
         let mut cx = Context { now: self.now, packets, egress, observer };
         let is_large = cx.egress.channels.len() >= LARGE;
         while self.events < last {
@@ -330,8 +345,8 @@ impl Engine {
         if let Some(Some(map)) = priorities.get(node as usize) {
             packets[packet].priority = map.priority(packets[packet].tos >> 2);
         }
-        let (schedule, delivered) = (&mut self.schedule, &mut self.delivered);
-        let egress = &mut EventSink { channels, schedule, delivered, arriving: 0 };
+        let Self { schedule, delivered, outboxes, .. } = self;
+        let egress = &mut EventSink { channels, schedule, delivered, outboxes, arriving: 0 };
         let cx = &mut Context { now: self.now, packets, egress, observer };
         match nodes.get_mut(node as usize) {
             Some(node) => node.receive(MACHINE, packet, cx),
@@ -347,8 +362,8 @@ impl Engine {
             return packets.release(packet);
         };
         packets[packet].destination = HostId(own.far);
-        let (schedule, delivered) = (&mut self.schedule, &mut self.delivered);
-        let egress = &mut EventSink { channels, schedule, delivered, arriving: 0 };
+        let Self { schedule, delivered, outboxes, .. } = self;
+        let egress = &mut EventSink { channels, schedule, delivered, outboxes, arriving: 0 };
         let cx = &mut Context { now: self.now, packets, egress, observer };
         let port = &mut nodes[far as usize].ports_mut()[far_port as usize];
         if port.offer(packet, &mut (), cx) == Offered::Ready {
@@ -362,8 +377,8 @@ impl Engine {
         let Some(&Channel { far, far_port, .. }) = channels.get(by.0 as usize) else {
             return packets.release(packet);
         };
-        let (schedule, delivered) = (&mut self.schedule, &mut self.delivered);
-        let egress = &mut EventSink { channels, schedule, delivered, arriving: by.0 };
+        let Self { schedule, delivered, outboxes, .. } = self;
+        let egress = &mut EventSink { channels, schedule, delivered, outboxes, arriving: by.0 };
         let cx = &mut Context { now: self.now, packets, egress, observer };
         reach(&mut nodes[far as usize], far_port, by, packet, cx);
     }
@@ -394,9 +409,10 @@ impl Engine {
         self.lent = packets;
     }
 
-    /// The time before which no event is due.
+    /// The time before which no event is due, here or of a packet for another part of the world.
     pub fn quiet_until(&self) -> Instant {
-        self.schedule.quiet_until()
+        let crossing = self.outboxes.iter().map(Outbox::earliest).min();
+        self.schedule.quiet_until().min(crossing.unwrap_or(Instant::NEVER))
     }
 
     /// The earliest time at which something can follow from the events that are due, if what follows from an event is
@@ -461,6 +477,26 @@ impl Engine {
     /// The totals of the engine so far.
     pub fn totals(&self) -> EngineTotals {
         EngineTotals { events: self.events, packet_hops: self.packet_hops() }
+    }
+}
+
+/// Reports the present state of a node's queues: see [`Engine::sample_queues`].
+pub(crate) fn sample_queues(node: &Node, now: Instant, observer: &mut impl Observer) {
+    for (number, port) in (0..).zip(node.ports()) {
+        if let Some(Notifications { sent, received, .. }) = notifications(node, number) {
+            let port = port.id();
+            observer.on(Event::NotificationSample { port, now, sent, received });
+        }
+        let flow_control = port.flow_control(now);
+        let (port, qdisc, statistics) = (port.id(), port.qdisc(), &port.statistics());
+        observer.on(Event::QueueSample { port, now, statistics });
+        if let Some(counted) = &flow_control {
+            observer.on(Event::PauseSample { port, now, counted });
+        }
+        qdisc.classes(&mut |_, class, counted| {
+            let statistics = &counted;
+            observer.on(Event::ClassSample { port, class, now, statistics });
+        });
     }
 }
 

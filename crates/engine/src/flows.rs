@@ -11,6 +11,7 @@ use transport::Info;
 
 use crate::engine::Engine;
 use crate::goodput::GoodputMarks;
+use crate::world::World;
 
 impl Engine {
     /// Adds the flows that begin at `until` at the latest, of a world that has only those which begin earlier.
@@ -19,9 +20,21 @@ impl Engine {
             ends.into_iter().for_each(|node| self.arm(node));
         }
     }
+}
+
+/// The hosts of a run, whose state may be read.
+pub trait Hosts {
+    /// The modelled host of that number, if the node is one.
+    fn host(&self, node: usize) -> Option<&Host>;
+
+    /// The world, for what is the same in each of its parts.
+    fn world(&self) -> &World;
+
+    /// The time.
+    fn now(&self) -> Instant;
 
     /// Reports the present state of both ends of each flow that has begun, without the ends on a real kernel.
-    pub fn sample_flows(&self, plan: &Plan, now: Instant, observer: &mut impl Observer) {
+    fn sample_flows(&self, plan: &Plan, now: Instant, observer: &mut impl Observer) {
         for (number, flow) in plan.flows.iter().enumerate() {
             if now >= flow.span.start && plan.is_modelled(flow) {
                 let id = FlowId(number as u32);
@@ -33,12 +46,12 @@ impl Engine {
     }
 
     /// Takes the due marks of flow `number`.
-    pub fn mark_goodput(&self, plan: &Plan, number: usize, marks: &mut GoodputMarks) {
+    fn mark_goodput(&self, plan: &Plan, number: usize, marks: &mut GoodputMarks) {
         marks.note(self.now(), self.progress(plan, number).0);
     }
 
     /// The totals of flow `number` so far; without drops, which observers count.
-    pub fn flow_totals(&self, plan: &Plan, number: usize, marks: &GoodputMarks) -> FlowTotals {
+    fn flow_totals(&self, plan: &Plan, number: usize, marks: &GoodputMarks) -> FlowTotals {
         let (flow, id) = (&plan.flows[number], FlowId(number as u32));
         let [sender, receiver] =
             [0, 1].map(|end| self.end_info(plan, FlowEnd { flow: number, end }));
@@ -63,7 +76,7 @@ impl Engine {
     }
 
     /// The state of a flow's end at that node, if it is modelled there.
-    pub fn info(&self, node: usize, flow: FlowId) -> Info {
+    fn info(&self, node: usize, flow: FlowId) -> Info {
         self.host(node).and_then(|host| host.info(flow)).unwrap_or_default()
     }
 
@@ -75,8 +88,18 @@ impl Engine {
         let info = host.and_then(|host| host.info(FlowId(end.flow as u32)).or_else(planned));
         info.unwrap_or_default()
     }
+}
 
+impl Hosts for Engine {
     fn host(&self, node: usize) -> Option<&Host> {
-        self.world().nodes.get(node).and_then(Node::as_host)
+        Engine::world(self).nodes.get(node).and_then(Node::as_host)
+    }
+
+    fn world(&self) -> &World {
+        Engine::world(self)
+    }
+
+    fn now(&self) -> Instant {
+        Engine::now(self)
     }
 }

@@ -38,6 +38,15 @@ pub struct Channel {
     pub port: u32,
 }
 
+impl Channel {
+    /// The same direction in another part of the world, where no packet is on it.
+    pub(crate) fn without_packets(&self) -> Self {
+        let Self { far, far_port, gap_frames, node, port, .. } = *self;
+        let wire = Wire::new(self.wire.delay(), Vec::new());
+        Self { wire, far, far_port, gap_frames, node, port }
+    }
+}
+
 /// The number of prefixes up to which each node has a table of its own, which takes one look; the tables of more share
 /// pages.
 const OWN_PREFIXES_MAX: usize = 512;
@@ -54,7 +63,7 @@ pub struct World {
     /// The priority of each code point, by node, where it is not the class selector.
     pub priorities: Vec<Option<DscpMap>>,
     /// The flows that are added when they begin: [`World::begin_next`]; the earliest last.
-    waiting: Vec<u32>,
+    pub(crate) waiting: Vec<u32>,
 }
 
 impl World {

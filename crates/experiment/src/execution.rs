@@ -173,7 +173,9 @@ impl Job {
             }
         };
         let of_run = record::Steering { interrupted: steering.interrupted, progress: &progress };
-        let meter = Meter::start();
+        // On several cores, its other threads count, too.
+        let several = self.driver.options.cores.is_some_and(|cores| cores.get() > 1);
+        let meter = if several { Meter::of_process() } else { Meter::start() };
         let run = self.driver.run(Request {
             plan: &self.plan,
             options: self.driver.options,

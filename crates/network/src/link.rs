@@ -80,14 +80,16 @@ pub struct Launched {
     pub copy: Option<PacketId>,
 }
 
-/// The state of a link direction with impairments.
-#[derive(Debug)]
+/// The state of a link direction with impairments, or with its far end in another part of the world.
+#[derive(Debug, Default)]
 struct Impaired {
     /// The impairments, in the order in which a packet passes them.
     impairments: Vec<Impairment>,
     /// The arrival time of the last packet among those that keep their order.
     latest: Instant,
     counters: Counters,
+    /// The part of the world in which the link ends, if it is another one.
+    far_part: Option<u32>,
 }
 
 /// The effects of impairments on the packets of one direction of a link.
@@ -133,17 +135,32 @@ impl Counters {
 impl Wire {
     /// Creates a link direction with the given delay and these impairments, which a packet passes in order.
     pub fn new(delay: Duration, impairments: Vec<Impairment>) -> Self {
-        let impaired = (!impairments.is_empty()).then(|| {
-            let (latest, counters) = (Instant::ZERO, Counters::default());
-            Box::new(Impaired { impairments, latest, counters })
-        });
+        let impaired = (!impairments.is_empty())
+            .then(|| Box::new(Impaired { impairments, ..Impaired::default() }));
         Self { delay, impaired, flight: Ring::new() }
     }
 
-    /// Whether it has impairments: packets then enter through [`Wire::send_impaired`].
+    /// Cuts the empty link: it ends in another part of the world, `far_part`. What is sent leaves it by [`Wire::take`] at
+    /// once, to arrive on the half that this returns.
+    pub fn cut(&mut self, far_part: u32) -> Self {
+        self.impaired.get_or_insert_default().far_part = Some(far_part);
+        Self::new(self.delay, Vec::new())
+    }
+
+    /// The part of the world in which it ends, if it is cut.
+    pub fn far_part(&self) -> Option<u32> {
+        self.impaired.as_ref()?.far_part
+    }
+
+    /// Whether it has neither impairments nor a cut: otherwise packets enter through [`Wire::send_impaired`].
     #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.impaired.is_none()
+    }
+
+    /// Whether it has impairments.
     pub fn is_impaired(&self) -> bool {
-        self.impaired.is_some()
+        self.impaired.as_ref().is_some_and(|impaired| !impaired.impairments.is_empty())
     }
 
     /// Takes a packet with its last bit leaving the port at `leaves`; returns when it arrives.
@@ -214,13 +231,19 @@ impl Wire {
         if frame.corrupted_undetected {
             packets[packet].altered = true;
         }
-        self.flight.insert((arrives, packet), |(other, _)| other > arrives);
+        self.put(packet, arrives);
         Ok(())
+    }
+
+    /// Puts a packet onto it that arrives at `arrives`, behind those that arrive no later.
+    pub fn put(&mut self, packet: PacketId, arrives: Instant) {
+        self.flight.insert((arrives, packet), |(other, _)| other > arrives);
     }
 
     /// The counts of its impairments; `None` if it has none.
     pub fn counters(&self) -> Option<Counters> {
-        self.impaired.as_ref().map(|impaired| impaired.counters)
+        let impaired = self.impaired.as_ref().filter(|_| self.is_impaired());
+        impaired.map(|impaired| impaired.counters)
     }
 
     /// The propagation delay: no packet arrives sooner after it has left the port.
@@ -258,6 +281,11 @@ impl Wire {
     #[inline]
     pub fn deliver(&mut self) -> Option<PacketId> {
         self.flight.pop().map(|(_, packet)| packet)
+    }
+
+    /// Takes the packet that arrives next, with its arrival time.
+    pub fn take(&mut self) -> Option<(Instant, PacketId)> {
+        self.flight.pop()
     }
 
     /// The number of packets in flight.

@@ -12,6 +12,7 @@ use crate::behaviour::{Behaviour, NodeConfig, Parts};
 use crate::context::{Context, Egress};
 use crate::custody::Owner;
 use crate::emulator;
+use crate::forwarding::ForwardingTable;
 use crate::host::{self, Host};
 use crate::ingress::Ingress;
 use crate::observer::Observer;
@@ -154,6 +155,13 @@ impl Node {
         let ports = self.ports();
         let (count, listens) = (ports.len(), ports[port].qdisc().listens());
         self.ingress_mut().listen(port, count, listens);
+    }
+
+    /// A node without ports, in the place of the one with that number, which is in another part of the world.
+    pub fn absent(number: u32) -> Self {
+        let (ports, sides) = (Vec::new(), Vec::new());
+        let table = ForwardingTable::default_route(number);
+        Self::Router(Router::new(Parts { number, ports, sides, table, seed: 0 }))
     }
 
     /// The host it is, if it is one.

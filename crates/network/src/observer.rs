@@ -215,7 +215,7 @@ pub trait Observer {
     fn on(&mut self, event: Event<'_>);
 
     /// Whether it needs the packets that leave `port` when they leave ([`Event::Transmitted`]). Of other ports, those that
-    /// waited may be reported by [`Event::Departed`] only.
+    /// waited may be reported by [`Event::Departed`] only, and in a run in parts, nothing may be.
     fn watches(&self, port: PortId) -> bool {
         let _ = port;
         true

@@ -6,23 +6,34 @@ use crate::totals::Cost;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
 
-/// Measures from its creation; for one run on one thread.
+/// Measures from its creation; for one run.
 #[derive(Debug)]
 pub struct Meter {
     wall: Instant,
+    /// The clock of this thread, or of the process.
+    clock: ClockId,
     processor: f64,
 }
 
 impl Meter {
     /// Starts measuring this thread.
     pub fn start() -> Self {
-        Self { wall: clock(), processor: thread_seconds() }
+        Self::with(ClockId::CLOCK_THREAD_CPUTIME_ID)
     }
 
-    /// The cost of this thread since the start.
+    /// Starts measuring all threads of the process.
+    pub fn of_process() -> Self {
+        Self::with(ClockId::CLOCK_PROCESS_CPUTIME_ID)
+    }
+
+    fn with(id: ClockId) -> Self {
+        Self { wall: clock(), clock: id, processor: seconds(id) }
+    }
+
+    /// The cost since the start.
     pub fn read(&self) -> Cost {
         Cost {
-            cpu_seconds: thread_seconds() - self.processor,
+            cpu_seconds: seconds(self.clock) - self.processor,
             wall_seconds: self.wall.elapsed().as_secs_f64(),
             peak_rss_bytes: peak_rss_bytes(),
         }
@@ -37,7 +48,11 @@ pub fn clock() -> Instant {
 
 /// User and system time of this thread.
 pub fn thread_seconds() -> f64 {
-    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID);
+    seconds(ClockId::CLOCK_THREAD_CPUTIME_ID)
+}
+
+fn seconds(clock: ClockId) -> f64 {
+    let time = clock_gettime(clock);
     time.map_or(0.0, |time| time.tv_sec() as f64 + time.tv_nsec() as f64 * 1e-9)
 }
 

@@ -11,7 +11,7 @@ use std::time;
 
 use ::network::observer::{Event, Observer};
 use base::{Bytes, Duration, Fault, FlowId, Instant};
-use engine::{Engine, Tally};
+use engine::{Engines, Hosts};
 use frames::programs;
 use guest::network::{self, Network, Socket};
 use guest::{CARDS_MAX, Calendar, End, Error, Kernel, ProgramTap, Settings};
@@ -424,8 +424,9 @@ impl<O: Observer> Simulation<ProgramTap<O>> for Guests<O> {
         }
     }
 
-    fn parts(&mut self) -> (&mut Engine, &mut Tally<ProgramTap<O>>) {
-        self.network.parts()
+    fn engines(&mut self) -> Engines<'_, ProgramTap<O>> {
+        let (engine, tally) = self.network.parts();
+        Engines::whole(engine, tally)
     }
 }
 

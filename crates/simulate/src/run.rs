@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::atomic::Ordering;
 
 use base::{Duration, Fault, FlowId, Instant};
-use engine::{Agenda, Engine, GoodputMarks, Tally, Task, World};
+use engine::{Agenda, Engine, Engines, GoodputMarks, Hosts, Tally, Task, World};
 use network::Observer;
 use record::Steering;
 use record::totals::{Ending, FlowTotals, Totals};
@@ -24,12 +24,22 @@ pub fn run(
     steering: Steering<'_>,
 ) -> Result<Totals, Fault> {
     capability::check(CAPABILITIES, plan)?;
-    let mut engine = Engine::new(World::at_start(plan)?);
+    Ok(run_whole(plan, World::at_start(plan)?, observer, steering))
+}
+
+/// Runs `world` to the end of `plan`, or to an interruption, on one core.
+pub(crate) fn run_whole(
+    plan: &Plan,
+    world: World,
+    observer: &mut impl Observer,
+    steering: Steering<'_>,
+) -> Totals {
+    let mut engine = Engine::new(world);
     let tally = Tally::new(plan, observer);
     engine.look_ahead(plan, &tally);
     let mut modelled = Modelled { engine, tally };
     let Finished { totals, snapshots, .. } = drive(plan, &mut modelled, steering);
-    Ok(totals.measured(plan, snapshots))
+    totals.measured(plan, snapshots)
 }
 
 /// An engine, and the driver that advances its time.
@@ -49,8 +59,8 @@ pub(crate) trait Simulation<O> {
     /// Adds the counts of flows so far that the engine does not have.
     fn add_counts(&self, flows: &mut [FlowTotals]);
 
-    /// The engine and the tally.
-    fn parts(&mut self) -> (&mut Engine, &mut Tally<O>);
+    /// The engines, with what they count.
+    fn engines(&mut self) -> Engines<'_, O>;
 }
 
 /// A run with modelled hosts alone: the engine's own events are all events.
@@ -71,13 +81,13 @@ impl<O: Observer> Simulation<O> for Modelled<O> {
     }
 
     fn sample(&mut self, plan: &Plan, now: Instant) {
-        self.engine.sample_flows(plan, now, &mut self.tally.inner);
+        self.engines().sample_flows(plan, now);
     }
 
     fn add_counts(&self, _flows: &mut [FlowTotals]) {}
 
-    fn parts(&mut self) -> (&mut Engine, &mut Tally<O>) {
-        (&mut self.engine, &mut self.tally)
+    fn engines(&mut self) -> Engines<'_, O> {
+        Engines::whole(&mut self.engine, &mut self.tally)
     }
 }
 
@@ -109,7 +119,7 @@ pub(crate) fn drive<O: Observer, M: Simulation<O>>(
         loop {
             match simulation.advance(now) {
                 Ok(true) => break,
-                Ok(false) => (steering.progress)(simulation.parts().0.now()),
+                Ok(false) => (steering.progress)(simulation.engines().state().now()),
                 Err(error) => failure = Some(error),
             }
             if failure.is_some() || !goes_on() {
@@ -117,23 +127,23 @@ pub(crate) fn drive<O: Observer, M: Simulation<O>>(
             }
         }
         while let Some((_, task)) = agenda.due(now) {
-            let (engine, tally) = simulation.parts();
+            let mut engines = simulation.engines();
             match task {
                 Task::SampleFlows => simulation.sample(plan, now),
-                Task::Mark(flow) => engine.mark_goodput(plan, flow, &mut marks[flow]),
+                Task::Mark(flow) => engines.state().mark_goodput(plan, flow, &mut marks[flow]),
                 Task::SampleQueues => {
-                    engine.settle(tally);
-                    engine.sample_queues(now, &mut tally.inner);
+                    engines.settle();
+                    engines.sample_queues();
                 }
                 Task::Snapshot => {
-                    engine.settle(tally);
-                    let mut snapshot = totals(plan, engine, tally, &marks, false);
+                    engines.settle();
+                    let mut snapshot = totals(plan, &mut engines, &marks, false);
                     simulation.add_counts(&mut snapshot.flows);
                     snapshots.push(snapshot);
                 }
                 Task::Change(change) => {
                     let target = &plan.changes[change].target;
-                    changes.push(change_now(plan, engine, target, tally));
+                    changes.push(change_now(plan, &mut engines, target));
                 }
             }
         }
@@ -146,9 +156,9 @@ pub(crate) fn drive<O: Observer, M: Simulation<O>>(
             report_at = now + stride;
         }
     }
-    let (engine, tally) = simulation.parts();
-    engine.settle(tally);
-    let mut totals = Totals { changes, ..totals(plan, engine, tally, &marks, complete) };
+    let mut engines = simulation.engines();
+    engines.settle();
+    let mut totals = Totals { changes, ..totals(plan, &mut engines, &marks, complete) };
     #[cfg(debug_assertions)]
     assert_no_stall(plan, &totals);
     simulation.add_counts(&mut totals.flows);
@@ -158,20 +168,19 @@ pub(crate) fn drive<O: Observer, M: Simulation<O>>(
 /// Applies a change; returns what was refused of it.
 fn change_now(
     plan: &Plan,
-    engine: &mut Engine,
+    engines: &mut Engines<'_, impl Observer>,
     target: &Target,
-    observer: &mut impl Observer,
 ) -> Option<String> {
     match target {
-        Target::Port(port, action) => engine.change(*port, action, observer).and_then(Result::err),
+        Target::Port(port, action) => engines.change(*port, action).and_then(Result::err),
         Target::Sockets(options) => options.set_each(plan, |node, flow, option| {
-            engine.set_option(node as u32, FlowId(flow as u32), option, observer)
+            engines.set_option(node, FlowId(flow as u32), option)
         }),
     }
 }
 
 /// The number of events between checks for an interruption: less than a tenth of a second's work.
-const EVENTS: u64 = 1 << 17;
+pub(crate) const EVENTS: u64 = 1 << 17;
 
 /// The interval between progress reports: a hundredth of a short run, and a tenth of a second of a long one.
 fn stride(duration: Duration) -> Duration {
@@ -191,22 +200,22 @@ fn assert_no_stall(plan: &Plan, totals: &Totals) {
 
 fn totals(
     plan: &Plan,
-    engine: &Engine,
-    tally: &mut Tally<impl Observer>,
+    engines: &mut Engines<'_, impl Observer>,
     marks: &[GoodputMarks],
     complete: bool,
 ) -> Totals {
+    let state = engines.state();
     let flow = |(number, marks)| FlowTotals {
-        drops: tally.flows[number],
-        ..engine.flow_totals(plan, number, marks)
+        drops: engines.drops(number),
+        ..state.flow_totals(plan, number, marks)
     };
     Totals {
         flows: marks.iter().enumerate().map(flow).collect(),
-        ports: engine.port_totals(tally),
-        nodes: engine.node_totals(tally),
+        nodes: engines.node_totals(),
         changes: Vec::new(),
         measured: None,
-        engine: engine.totals(),
-        ending: Ending { at: engine.now(), complete },
+        engine: engines.totals(),
+        ending: Ending { at: state.now(), complete },
+        ports: engines.port_totals(),
     }
 }

@@ -22,4 +22,4 @@ pub use control::{Control, Notification, Pause};
 pub use discipline::{
     Backlog, Dequeued, Discipline, Enqueued, Measured, Port, Relaxed, Statistics, WireClock,
 };
-pub use packets::Packets;
+pub use packets::{Moved, Packets};

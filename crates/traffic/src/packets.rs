@@ -29,6 +29,13 @@ impl FlowHeaders {
     }
 }
 
+/// A packet between two arenas.
+#[derive(Clone, Copy, Debug)]
+pub struct Moved {
+    packet: Packet,
+    control: Option<Control>,
+}
+
 /// All packets of a run, and the list of packets dropped since the driver last took them.
 ///
 /// The arena grows when a run first needs more packets at once, and never per packet.
@@ -75,6 +82,31 @@ impl Packets {
         let own_headers = vec![Fields::of(None); places as usize];
         let dropped = VecDeque::with_capacity(places as usize);
         Self { own_headers, dropped, ..Self::with_places(places) }
+    }
+
+    /// An empty arena for other packets of the same flows.
+    #[must_use]
+    pub fn beside(&self) -> Self {
+        Self { headers: self.headers.clone(), ..Self::new() }
+    }
+
+    /// Takes a packet out of the arena, to put it into one that [`Packets::beside`] made.
+    #[inline]
+    pub fn take(&mut self, id: PacketId) -> Moved {
+        let packet = self[id];
+        let control = if packet.flow == FlowId::CONTROL { self.control(id) } else { None };
+        self.release(id);
+        Moved { packet, control }
+    }
+
+    /// Puts a packet of another arena into this one.
+    #[inline]
+    pub fn put(&mut self, Moved { packet, control }: Moved) -> PacketId {
+        let id = self.insert(packet);
+        if let Some(control) = control {
+            self.set_control(id, control);
+        }
+        id
     }
 
     /// Copies a packet into a new place, without an owner; `None` if the driver has no free place.

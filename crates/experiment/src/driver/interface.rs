@@ -1,6 +1,7 @@
 //! What a driver is: the facts about it, and the steps of a run that it takes.
 
 use std::fmt::Debug;
+use std::num::NonZeroUsize;
 
 use ::lab::device::Kind;
 use guest::Kernel;
@@ -116,6 +117,9 @@ pub struct Options {
     pub fabric: Fabric,
     /// The place of the disciplines of hosts with guest kernels; that of the scenario unless given.
     pub qdisc: Option<QdiscPlace>,
+    /// The number of cores for one run of the simulator, where its hosts are modelled; one unless given. Results do not
+    /// depend on it.
+    pub cores: Option<NonZeroUsize>,
 }
 
 /// The options of the lab's fabric.

@@ -1,5 +1,6 @@
 //! The simulator: virtual time; modelled TCP, or a guest kernel where the scenario asks for one.
 
+use std::num::NonZeroUsize;
 use std::path::Path;
 
 use guest::Kernel;
@@ -66,10 +67,11 @@ impl Driver for Simulator {
 }
 
 fn observed(request: Request<'_>, observer: &mut impl Observer) -> Result<Run, Error> {
-    let Request { plan, kernel, files, steering, .. } = request;
+    let Request { plan, options, kernel, files, steering, .. } = request;
     let (recording, lab) = (None, None);
     let Some(kernel) = kernel else {
-        let totals = simulate::run(plan, observer, steering)?;
+        let cores = options.cores.unwrap_or(NonZeroUsize::MIN);
+        let totals = simulate::run_on(plan, cores, observer, steering)?;
         return Ok(Run { totals, recording, lab, guests: None, failure: None });
     };
     let program =

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use base::{Fault, Instant};
-use engine::{Engine, Tally};
+use engine::Engines;
 use guest::network;
 use guest::{CARDS_MAX, Error, ProgramTap};
 use record::Steering;
@@ -175,8 +175,8 @@ impl<C: Console> Simulation<ProgramTap<()>> for CommandRun<'_, C> {
         self.guests.add_counts(flows);
     }
 
-    fn parts(&mut self) -> (&mut Engine, &mut Tally<ProgramTap<()>>) {
-        self.guests.parts()
+    fn engines(&mut self) -> Engines<'_, ProgramTap<()>> {
+        self.guests.engines()
     }
 }
 

@@ -29,6 +29,7 @@ mod messages;
 mod multipath;
 mod opening;
 mod options;
+mod parts;
 mod pauses;
 mod policer;
 mod priorities;

@@ -2,6 +2,7 @@
 //! reused.
 
 use base::{Duration, FlowId, Instant};
+use engine::Hosts;
 use simulate::{Engine, World};
 use transport::Phase;
 
