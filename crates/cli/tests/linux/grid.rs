@@ -163,9 +163,9 @@ the model, it takes a few seconds.
 The kernel runs in a *guest*: an instance of user-mode Linux, which is an ordinary program on your machine. One guest
 is the kernel of several hosts.
 
-A delivered frame takes about 44 us of CPU time, measured for a CUBIC flow at 40 Mbit/s and 30 ms on a busy virtual
-machine of two cores, where it took 62 us before guests ran ahead of the network. More than half of this time is spent
-in your machine's kernel, which performs about 10 system calls and 4.5 context switches per frame.
+A delivered frame takes about 43 us of CPU time, measured for a CUBIC flow at 40 Mbit/s and 30 ms on a virtual machine
+of two cores without other load, where it took 52 us before guests ran ahead of the network. About 60 % of this time is
+spent in your machine's kernel, which performs about 10 system calls and 5 context switches per frame.
 
 Each system call of a program in the guest causes two of these context switches: user-mode Linux traces the program by
 ptrace, so your machine switches from the program to the guest's kernel, which executes the call, and back. Programs
