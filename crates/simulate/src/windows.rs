@@ -86,7 +86,8 @@ impl Windows {
         &self.barrier
     }
 
-    /// Tells the others what `part` has to do, and sends what a change to it sent; before the first window.
+    /// Reports to the others when the next event of `part` is due, and sends what a change to it sent; before the first
+    /// window.
     pub(crate) fn begin(&self, part: usize, engine: &mut Engine) {
         self.exchange(&Passed::default()).send(part, engine, [0; 2]);
     }
