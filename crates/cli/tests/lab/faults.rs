@@ -203,7 +203,8 @@ fn a_full_disk_is_reported() {
     let probes = "[probe.capture.east]\nat = \"wan:east\"\n[probe.flows]\nevery = \"1 ms\"\n";
     let network = Network { duration: "2 s", ..Network::default() };
     let scenario = network.with(&(BULK.to_owned() + probes));
-    let script = r#"mount -t tmpfs -o size=128k none run && exec "$@""#;
+    // Without -n, mount also makes a folder in /run.
+    let script = r#"mount -n -t tmpfs -o size=128k none run && exec "$@""#;
     let output = unshared(&ground, &scenario, &["--mount"], script);
     assert_lacks(&output, &["error:", "the disk is full", "make room"]);
     before.check_nothing_more("a full disk");
