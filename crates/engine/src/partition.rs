@@ -303,3 +303,70 @@ fn estimate(plan: &Plan) -> (Vec<u64>, Vec<u64>) {
     }
     (work, links)
 }
+
+#[cfg(test)]
+mod tests {
+    use scenario::Document;
+
+    use super::*;
+    use crate::world::Channel;
+
+    /// The division of a scenario into at most that many parts, with the delays of the links between parts.
+    fn divided(text: &str, parts: usize, watched: &[u32]) -> (Partition, Vec<Duration>) {
+        let plan = Document::parse("test.toml", text).and_then(|document| document.plan());
+        let plan = plan.unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+        let world = World::new(&plan).expect("a plan from text was checked");
+        let parts = NonZeroUsize::new(parts).expect("some");
+        let watches = |PortId(port)| watched.contains(&port);
+        let partition = Partition::new(&plan, &world, parts, watches);
+        let [near, far] = [|c: &Channel| c.node, |c: &Channel| c.far];
+        let part = |node| partition.part_of(node as usize);
+        let cut = world.channels.iter().filter(|c| part(near(c)) != part(far(c)));
+        let cut = cut.map(|channel| channel.wire.delay()).collect();
+        for &port in watched {
+            assert_eq!(part(world.channels[port as usize].node), 0, "port {port}");
+        }
+        (partition, cut)
+    }
+
+    fn fat_tree(delay: &str) -> String {
+        format!(
+            "duration = '1 ms'
+            [topology.dc.fat_tree]\nk = 4
+            [topology.dc]\nrate = '1 Gbit/s'\ndelay = '{delay}'
+            [flow.all]\nfrom = 'dc-host'\nto = 'dc-host'\nmatrix = 'permutation'"
+        )
+    }
+
+    #[test]
+    fn a_fabric_has_parts_of_about_the_same_size() {
+        for parts in [2, 3, 4, 8] {
+            let (partition, cut) = divided(&fat_tree("1 us"), parts, &[5, 40, 77]);
+            assert_eq!(partition.parts(), parts);
+            assert_eq!(partition.lookahead(), Duration::from_us(1));
+            let nodes = (0..partition.of.len()).map(|node| partition.part_of(node));
+            let sizes = nodes.fold(vec![0; parts], |mut sizes, part| {
+                sizes[part] += 1;
+                sizes
+            });
+            let mean = partition.of.len() / parts;
+            assert!(sizes.iter().all(|size| (1..=2 * mean).contains(size)), "{sizes:?}");
+            assert!(cut.len() < 96, "{} of 96 link directions are cut", cut.len());
+        }
+    }
+
+    #[test]
+    fn links_with_long_delays_are_cut_first_and_those_without_never() {
+        let text = "duration = '1 ms'
+            [host.s]\ncount = 4\n[host.d]\ncount = 4\n[router.r1]\n[router.r2]
+            [link.in]\nbetween = ['s', 'r1']\nrate = '1 Gbit/s'\ndelay = '1 us'
+            [link.core]\nbetween = ['r1', 'r2']\nrate = '1 Gbit/s'\ndelay = '5 ms'
+            [link.out]\nbetween = ['r2', 'd']\nrate = '1 Gbit/s'\ndelay = '1 us'
+            [flow.all]\nfrom = 's'\nto = 'd'";
+        let (partition, cut) = divided(text, 2, &[]);
+        assert_eq!((partition.parts(), partition.lookahead()), (2, Duration::from_ms(5)));
+        assert_eq!(cut, [Duration::from_ms(5); 2]);
+        let (partition, cut) = divided(&fat_tree("99 ns"), 8, &[]);
+        assert_eq!((partition.parts(), cut), (1, Vec::new()));
+    }
+}

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZeroUsize;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use base::{Duration, Instant};
 use proptest::prelude::*;
 use record::{Recorder, Summary};
 use scenario::Plan;
@@ -165,13 +166,38 @@ fn switches_that_pause_each_other_and_notify_senders() {
 }
 
 #[test]
-fn programs_that_share_sockets_or_headers() {
-    let network = "duration = '60 ms'
-        [host.h]\ncount = 6
-        [router.r]\n[router.s]
-        [link.a]\nbetween = ['h', 'r']\nrate = '100 Mbit/s'\ndelay = '20 us'\n";
-    let mpi =
-        "[flow.job]\nfrom = 'h'\nto = 'h'\nmpi = { steps = 'allreduce 100 kB', iterations = 3 }";
-    let text = network.replace("[router.s]", "") + mpi;
-    assert_same(&driver::plan(&text));
+fn programs_whose_ends_share_headers_or_that_have_several_sockets() {
+    for flow in [
+        "to = 'h'\nmpi = { steps = 'allreduce 100 kB', iterations = 3 }",
+        "to = 'sink'\nevents = { fragment = '10 kB', every = '5 ms', mode = 'push' }",
+        "to = 'sink'\nload = '40 %'\nevents = { fragment = '10 kB', mode = 'pull', credits = 2 }",
+    ] {
+        let text = format!(
+            "duration = '60 ms'
+            [host.h]\ncount = 6\n[host.sink]\n[router.r]
+            [link.a]\nbetween = ['h', 'r']\nrate = '100 Mbit/s'\ndelay = '20 us'
+            [link.b]\nbetween = ['r', 'sink']\nrate = '100 Mbit/s'\ndelay = '20 us'
+            [flow.job]\nfrom = 'h'\n{flow}"
+        );
+        assert_same(&driver::plan(&text));
+    }
+}
+
+#[test]
+fn an_interruption_ends_all_parts_at_one_time() {
+    let plan = driver::plan(&ring([1, 1], [2, 2], 0, 0, 0, false));
+    let (interrupted, told) = (AtomicBool::new(false), Instant::ZERO + Duration::from_ms(50));
+    let progress = |now: Instant| interrupted.store(now >= told, Ordering::Relaxed);
+    let steering = Steering { interrupted: &interrupted, progress: &progress };
+    let cores = NonZeroUsize::new(3).expect("some");
+    let cut = run_on(&plan, cores, &mut (), steering).expect("a run");
+    assert!(!cut.ending.complete && cut.ending.at >= told);
+    assert!(cut.ending.at < told + Duration::from_ms(20), "ended at {:?}", cut.ending.at);
+    // What it kept is what a run to there counts.
+    let mut meant = plan.clone();
+    meant.duration = cut.ending.at.since(Instant::ZERO);
+    let meant = driver::totals(&meant);
+    assert_eq!(cut.engine, meant.engine);
+    assert_eq!(cut.flows[0].received, meant.flows[0].received);
+    assert!(cut.flows[0].received.0 > 0);
 }
