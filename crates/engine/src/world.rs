@@ -39,7 +39,7 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// The same direction in another part of the world, where no packet is on it.
+    /// The direction as another part of the world has it, with no packet on it.
     pub(crate) fn without_packets(&self) -> Self {
         let Self { far, far_port, gap_frames, node, port, .. } = *self;
         let wire = Wire::new(self.wire.delay(), Vec::new());
