@@ -11,6 +11,7 @@ mod flows;
 mod goodput;
 mod partition;
 mod tally;
+mod totals;
 mod wheel;
 mod world;
 
